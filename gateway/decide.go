@@ -233,6 +233,8 @@ func (r *request) due(now *Epoch, list, room int64) string {
 	switch {
 	case share >= lastShare:
 		return "the window is full"
+	case r.alone:
+		return "" // another gateway may make another epoch, and each change of them costs the cache
 	case r.in.Thinking && r.openLoop():
 		return "" // its thinking is bound to what stands before it
 	case share >= warmShare:

@@ -140,49 +140,65 @@ func (r *request) make(ctx context.Context, free room, reason compact.Reason) (*
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e, err := r.makeIn(ctx, c, free, reason)
-	if err == nil || errors.Is(err, errNoCut) || r.dir() == "" || ctx.Err() != nil {
+	if err == nil || errors.Is(err, errNoCut) || r.cfg.Store == nil || r.watched || ctx.Err() != nil {
 		return e, err
 	}
 	r.cfg.Logger.Warn("what leaves the context can't be kept; clew recall will not find it", "conversation", r.event.Conversation, "error", err)
 	r.volatile = true
-	return r.makeIn(ctx, c, free, reason)
+	if e, err = r.makeIn(ctx, c, free, reason); err == nil {
+		r.unkept.put(e.Head, true, false)
+	}
+	return e, err
 }
 
-func (r *request) makeIn(ctx context.Context, c *conversation, free room, reason compact.Reason) (*Epoch, error) {
-	t, err := r.transcript()
+func (r *request) makeIn(ctx context.Context, c *conversation, free room, reason compact.Reason) (made *Epoch, err error) {
+	t, h, err := r.transcript()
 	if err != nil {
 		return nil, err
 	}
-	h := t.Header
-	h.ID, h.Timestamp = r.root.String()[:32], r.begin
-	if err := c.open(ctx, r, h); err != nil {
+	err = c.write(ctx, r, h, func(log *session.Log) error {
+		if made = r.madeMeanwhile(free, reason); made != nil {
+			return nil
+		}
+		if err := c.take(ctx, r, log, t); err != nil {
+			return err
+		}
+		var pass []*session.Entry
+		if r.clearing {
+			made, err = r.cleared()
+		} else {
+			made, pass, err = r.pass(ctx, c, log, free, reason)
+		}
+		if err != nil {
+			return err
+		}
+		if !r.sound(made) {
+			return fmt.Errorf("%w without parting calls from results", errNoCut)
+		}
+		return c.keep(ctx, log, pass, made)
+	})
+	if err != nil {
 		return nil, err
 	}
-	defer c.close(r)
+	return r.epochs.put(made.Head, made, reason != compact.Overflow), nil
+}
+
+// madeMeanwhile returns the epoch that another request of the same conversation has made
+// since this one looked.
+func (r *request) madeMeanwhile(free room, reason compact.Reason) *Epoch {
 	e := r.current()
-	if e != nil && reason != compact.Overflow && (e.Nodes == len(r.chain) || e.Nodes >= r.answered() && e != r.outgrown) {
-		return e, nil // another request of the same conversation has made it meanwhile
+	switch {
+	case e == nil:
+	case reason != compact.Overflow:
+		if e.Nodes == len(r.chain) || e.Nodes >= r.answered() && e != r.outgrown {
+			return e
+		}
+	case e != r.epoch && free.bytes == 0:
+		if r.size(token.HeuristicFor(r.provider, r.model), e)-r.env <= free.tokens {
+			return e
+		}
 	}
-	log, err := c.take(ctx, r, t)
-	if err != nil {
-		return nil, err
-	}
-	var made []*session.Entry
-	if r.clearing {
-		e, err = r.cleared()
-	} else {
-		e, made, err = r.pass(ctx, c, log, free, reason)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if !r.sound(e) {
-		return nil, fmt.Errorf("%w without parting calls from results", errNoCut)
-	}
-	if err := c.keep(ctx, log, made, e); err != nil {
-		return nil, err
-	}
-	return r.epochs.put(e.Head, e, reason != compact.Overflow), nil
+	return nil
 }
 
 // answered returns how many nodes there are up to the last one of the model.
@@ -218,7 +234,7 @@ func (r *request) pass(ctx context.Context, c *conversation, log *session.Log, f
 		if policy.Form != nil {
 			form = *policy.Form
 		}
-		form.Close += fmt.Sprintf("\n\nThe tool recall of clew reads it word for word: give it \"session\": %q.", r.root.String()[:32])
+		form.Close += fmt.Sprintf("\n\nThe tool recall of clew reads it word for word: give it \"session\": %q.", r.talk().ID)
 		policy.Form = &form
 	}
 	if free.bytes > 0 {
@@ -291,19 +307,24 @@ var formats = map[string]transcript.Format{
 	wire.OpenAIResponses.Name: transcript.OpenAIResponses, wire.Gemini.Name: transcript.GeminiCLI,
 }
 
-// transcript reads the list as a session.
-func (r *request) transcript() (*transcript.Transcript, error) {
+// transcript reads the list as a session, whose header it makes.
+func (r *request) transcript() (t *transcript.Transcript, h session.Header, err error) {
 	list := r.in.List.Of(r.in.Body)
 	if len(list) == 0 {
-		return nil, errNoCut
+		return nil, h, errNoCut
 	}
 	body := string(list)
 	if r.profile.Name != wire.Gemini.Name {
 		body = `{"` + r.profile.MessagesField + `":` + body + `}`
 	}
-	return transcript.Read(strings.NewReader(body), transcript.ReadOptions{
+	t, err = transcript.Read(strings.NewReader(body), transcript.ReadOptions{
 		Format: formats[r.profile.Name], Model: session.Model{Provider: r.provider, ID: r.model}, Time: r.begin,
 	})
+	if err == nil {
+		h = t.Header
+		h.ID, h.Timestamp = r.talk().ID, r.begin
+	}
+	return t, h, err
 }
 
 // epochOf turns the context that the engine has made into an epoch: where it begins, what

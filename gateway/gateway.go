@@ -51,6 +51,8 @@ type Config struct {
 	// conversation, which clew's commands read. Default: memory alone, and nothing is left
 	// after a restart.
 	Dir string
+	// Store keeps it instead, where several gateways share it. Default: the files of Dir.
+	Store Store
 	// Tenant says whose a request is. Conversations of different tenants never meet.
 	// Default: one tenant.
 	Tenant func(*http.Request) string
@@ -78,6 +80,7 @@ type Config struct {
 type Event struct {
 	Time         time.Time     `json:"time"`
 	Total        time.Duration `json:"total"` // from its arrival to the end of the answer
+	Tenant       string        `json:"tenant,omitempty"`
 	Host         string        `json:"host,omitempty"`
 	API          string        `json:"api"` // a wire.Profile's name; empty for a request that was passed on unread
 	Model        string        `json:"model,omitempty"`
@@ -124,6 +127,7 @@ type memory struct {
 	tokens  *recent[wire.Digest, int64]         // of a node
 	anchors *recent[wire.Digest, anchor]        // what was measured at the end of a chain
 	epochs  *recent[wire.Digest, *Epoch]        // by Head
+	unkept  *recent[wire.Digest, bool]          // epochs that the store has yet to get
 	spoiled *recent[wire.Digest, bool]          // epochs that an upstream did not take, and the roots of their conversations
 	talks   *recent[wire.Digest, *conversation] // by root
 	asked   *recent[string, served]             // by host and model
@@ -134,7 +138,7 @@ type memory struct {
 func newMemory(now func() time.Time) *memory {
 	return &memory{
 		tokens: newRecent[wire.Digest, int64](200_000), anchors: newRecent[wire.Digest, anchor](20_000), epochs: newRecent[wire.Digest, *Epoch](1_000),
-		spoiled: newRecent[wire.Digest, bool](1_000), talks: newRecent[wire.Digest, *conversation](100), windows: catalogue.NewWindows(now),
+		unkept: newRecent[wire.Digest, bool](1_000), spoiled: newRecent[wire.Digest, bool](1_000), talks: newRecent[wire.Digest, *conversation](100), windows: catalogue.NewWindows(now),
 		lacks: newRecent[string, bool](1_000), asked: newRecent[string, served](1_000),
 	}
 }
@@ -170,6 +174,9 @@ func newTransport(base http.RoundTripper, cfg Config, m *memory) *transport {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
+	if cfg.Store == nil && cfg.Dir != "" {
+		cfg.Store = files(cfg.Dir)
+	}
 	if m == nil {
 		m = newMemory(cfg.Now)
 	}
@@ -180,20 +187,23 @@ func newTransport(base http.RoundTripper, cfg Config, m *memory) *transport {
 type request struct {
 	*transport
 	route
-	in    *wire.Inbound
-	chain []wire.Digest // of the nodes after the leading system messages
-	came  *payload      // what the client sent
-	first int           // the index of the first of these nodes
-	lead  int           // the index of the item that it belongs to
-	root  wire.Digest
-	host  string // of the upstream
-	begin time.Time
-	event Event
-	epoch *Epoch // that is in use
+	in     *wire.Inbound
+	chain  []wire.Digest // of the nodes after the leading system messages
+	came   *payload      // what the client sent
+	first  int           // the index of the first of these nodes
+	lead   int           // the index of the item that it belongs to
+	root   wire.Digest
+	tenant string
+	host   string // of the upstream
+	begin  time.Time
+	event  Event
+	epoch  *Epoch // that is in use
 	// watched says that nothing is changed; virtual is the epoch that would be in use.
 	watched  bool
 	virtual  *Epoch
-	volatile bool   // Config.Dir can't be written to
+	volatile bool   // Config.Store can't be written to
+	alone    bool   // it can't be read
+	looked   bool   // it was read
 	wish     wish   // what the client asks the server to do, which it can't
 	outgrown *Epoch // in use when another one is made, which it is too large for
 	clearing bool   // the epoch that is made now clears results, and does no more
@@ -285,11 +295,10 @@ func (r *request) plan(req *http.Request, body []byte) []byte {
 		r.in = nil
 		return body
 	}
-	tenant := ""
 	if r.cfg.Tenant != nil {
-		tenant = r.cfg.Tenant(req)
+		r.tenant = r.cfg.Tenant(req)
 	}
-	r.follow(tenant, r.host)
+	r.follow(r.tenant, r.host)
 	r.nearby = r.ask(req)
 	r.trigger = r.profile.Name == wire.OpenAIResponses.Name && in.Compacted && isTrigger(in) && !r.watched
 	r.compacts = r.compacts && !r.watched
@@ -325,7 +334,7 @@ func (r *request) follow(tenant, host string) {
 			answered = in.Items[in.Nodes[i].Item].Turn == wire.TurnAssistant
 		}
 	}
-	r.event.Conversation = r.root.String()[:16]
+	r.event.Tenant, r.event.Conversation = tenant, r.root.String()[:16]
 }
 
 func (r *request) done(resp *http.Response) *http.Response {

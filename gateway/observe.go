@@ -82,7 +82,9 @@ type measured struct {
 	served  catalogue.Route
 	news    int64
 	env     int64
-	changed bool // another list than the client's was sent
+	talk    Talk
+	store   Store // nil where nobody asks it
+	changed bool  // another list than the client's was sent
 }
 
 // observe reads the usage of a response while it passes.
@@ -97,6 +99,9 @@ func (r *request) observe(resp *http.Response) *http.Response {
 	}
 	if m.changed {
 		m.anchor.epoch = r.epoch.Head
+	}
+	if r.looked && !r.watched {
+		m.talk, m.store = r.talk(), r.cfg.Store
 	}
 	seen := &edges{}
 	o := &observer{ReadCloser: resp.Body, sink: seen, done: func() { m.end(seen) }}
@@ -124,6 +129,9 @@ func (m *measured) end(seen *edges) {
 		m.event.Usage = &u
 		m.anchor.tokens, m.anchor.at = u.Input, m.cfg.Now()
 		m.m.anchors.put(m.last, m.anchor, false)
+		if m.store != nil {
+			m.store.Measured(m.talk, Measure{End: m.last, Tokens: u.Input, Env: m.anchor.env, Epoch: m.anchor.epoch, Time: m.anchor.at})
+		}
 		used := u.message()
 		m.m.windows.Accepted(m.served, &used)
 		m.price(&u, &used)

@@ -2,234 +2,120 @@ package gateway
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/binary"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"sync"
+	"time"
 
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/session/jsonl"
-	"github.com/clew-dev/clew/transcript"
 	"github.com/clew-dev/clew/wire"
 )
 
-// epochType is the type of the entries that hold an Epoch.
-const epochType = "clew.gateway.epoch"
-
-// conversation is a session in which everything is kept that left the context of one
-// conversation: the lists as they were whenever an epoch was made, as branches, the
-// engine's passes, and the epochs. Ids of messages are made from the chain, so each
-// replica gives a message the same one.
-type conversation struct {
-	mu     sync.Mutex
-	log    *session.Log      // nil while it is not in use
-	loaded bool              // its epochs are known
-	owner  map[string]string // entry → the message it follows, itself for a message
-	tip    map[string]string // message → the newest entry after it that is no message
-	items  map[string]int    // entry → item of the list that is worked on
+// Store keeps conversations, so that other processes and later ones go on with them. All
+// methods may be called from several goroutines.
+type Store interface {
+	// Look returns what is new since a state that it returned before, from 0 on, and what was
+	// measured at these ends of chains.
+	Look(ctx context.Context, t Talk, since int64, ends []wire.Digest) (*Seen, error)
+	// Write calls fn with the session of a conversation, which it makes where there is none.
+	// One caller at a time has it, of all processes. What fn appends is kept as soon as Write
+	// returns; where fn or Write fails, nothing of it counts.
+	Write(ctx context.Context, t Talk, h session.Header, fn func(session.Store) error) error
+	// Measured takes note of a measure. It does not block, and may forget it.
+	Measured(t Talk, m Measure)
 }
 
-// conversation returns that of the request; it may be new.
-func (r *request) conversation() *conversation {
-	if c, ok := r.talks.get(r.root); ok {
-		return c
-	}
-	return r.talks.put(r.root, &conversation{}, true)
+// ErrStoreDown is what a Store returns that can't be reached, once it has told its logger.
+var ErrStoreDown = errors.New("what keeps the conversations can't be reached")
+
+// Talk names a conversation.
+type Talk struct {
+	Tenant string
+	ID     string // 32 hex digits, the first of the chain at its root
 }
 
-// path is where the session of a conversation lies.
-func (r *request) path() string { return filepath.Join(r.cfg.Dir, r.root.String()[:32]+".jsonl") }
-
-// dir is the folder that is written to, "" for none.
-func (r *request) dir() string {
-	if r.watched || r.volatile {
-		return ""
-	}
-	return r.cfg.Dir
+// Seen is what a Store knows of a conversation.
+type Seen struct {
+	State    int64
+	Epochs   []*Epoch // oldest first
+	Measures []Measure
 }
 
-// load reads the epochs of a conversation that another process has kept.
-func (r *request) load(ctx context.Context) {
-	if r.cfg.Dir == "" {
-		return
+// Measure is what an upstream measured for a list.
+type Measure struct {
+	End    wire.Digest // of the chain
+	Tokens int64       // of the whole input
+	Env    wire.Digest // system text, tools and model then
+	Epoch  wire.Digest // the Head of the epoch that was in use, zero for none
+	Time   time.Time
+}
+
+// EpochType is the type of the custom entries that hold an Epoch.
+const EpochType = "clew.gateway.epoch"
+
+// EpochOf returns the epoch that an entry holds, nil where it holds none.
+func EpochOf(e *session.Entry) (*Epoch, error) {
+	custom, ok := e.Custom()
+	if !ok || custom.CustomType != EpochType {
+		return nil, nil
 	}
-	c := r.conversation()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.loaded {
-		return
+	var epoch Epoch
+	if err := json.Unmarshal(custom.Data, &epoch); err != nil {
+		return nil, fmt.Errorf("entry %s holds no epoch: %w", e.ID, err)
 	}
-	c.loaded = true
-	f, err := jsonl.Open(ctx, r.path(), jsonl.Options{ReadOnly: true})
+	return &epoch, nil
+}
+
+// files is a Store of session files in a folder.
+type files string
+
+func (dir files) path(t Talk) string { return filepath.Join(string(dir), t.ID+".jsonl") }
+
+// Look reads a file once: this process alone writes to it, as long as it lives.
+func (dir files) Look(ctx context.Context, t Talk, since int64, _ []wire.Digest) (*Seen, error) {
+	seen := &Seen{State: 1}
+	if since > 0 {
+		return seen, nil
+	}
+	f, err := jsonl.Open(ctx, dir.path(t), jsonl.Options{ReadOnly: true})
 	if errors.Is(err, os.ErrNotExist) {
-		return
+		return seen, nil
 	}
-	if err == nil {
-		err = errors.Join(c.read(ctx, r, f), f.Close())
-	}
-	if err != nil {
-		r.cfg.Logger.Warn("the session of a conversation could not be read", "conversation", r.event.Conversation, "error", err)
-	}
-}
-
-// open opens or makes the session. One in a file is closed after each use, so that other
-// processes can write to it.
-func (c *conversation) open(ctx context.Context, r *request, h session.Header) error {
-	if c.log != nil {
-		return nil
-	}
-	var store session.Store = session.NewMemory(h)
-	if dir := r.dir(); dir != "" {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return err
-		}
-		f, err := jsonl.Open(ctx, r.path(), jsonl.Options{Program: "clew gateway"})
-		if errors.Is(err, os.ErrNotExist) {
-			f, err = jsonl.Create(ctx, r.path(), h, jsonl.Options{Program: "clew gateway"})
-		}
-		if err != nil {
-			return err
-		}
-		store = f
-	}
-	log, err := session.NewLog(ctx, store, session.Options{Clock: r.cfg.Now})
-	if err == nil {
-		err = c.read(ctx, r, store)
-	}
-	if err != nil {
-		return errors.Join(err, store.Close())
-	}
-	c.log, c.loaded = log, true
-	return nil
-}
-
-// close ends the use of a session that is kept in a file.
-func (c *conversation) close(r *request) {
-	if c.log == nil || r.cfg.Dir == "" {
-		return
-	}
-	if err := c.log.Store().Close(); err != nil {
-		r.cfg.Logger.Warn("the session of a conversation was not closed well", "conversation", r.event.Conversation, "error", err)
-	}
-	c.log = nil
-}
-
-// read notes the entries of the session and takes its epochs into use.
-func (c *conversation) read(ctx context.Context, r *request, store session.Store) error {
-	c.owner, c.tip = map[string]string{}, map[string]string{}
-	last := map[wire.Digest]*Epoch{} // one that was refused as too long has another after it
-	for e, err := range store.All(ctx) {
-		if err != nil {
-			return err
-		}
-		c.note(e)
-		if custom, ok := e.Custom(); ok && custom.CustomType == epochType {
-			var kept Epoch
-			if err := json.Unmarshal(custom.Data, &kept); err != nil {
-				return fmt.Errorf("entry %s holds no epoch: %w", e.ID, err)
-			}
-			last[kept.Head] = &kept
-		}
-	}
-	for head, e := range last {
-		r.epochs.put(head, e, true)
-	}
-	return nil
-}
-
-// note remembers where an entry stands.
-func (c *conversation) note(e *session.Entry) {
-	if e.Type == session.TypeMessage {
-		c.owner[e.ID] = e.ID
-		return
-	}
-	if m, ok := c.owner[e.ParentID]; ok {
-		c.owner[e.ID] = m
-		c.tip[m] = e.ID
-	}
-}
-
-// take puts the list into the session, as far as it is not there, and stands at its end.
-func (c *conversation) take(ctx context.Context, r *request, t *transcript.Transcript) (*session.Log, error) {
-	c.items = map[string]int{}
-	parent, nth := "", 0
-	var drafts []session.Draft
-	for i, e := range t.Entries {
-		m, err := e.Message()
-		if err != nil || e.Type != session.TypeMessage {
-			continue
-		}
-		item := t.Lines[i] - 1
-		if item < 0 || item >= len(r.in.Items) {
-			return nil, fmt.Errorf("message %d of the list stands nowhere in it", t.Lines[i])
-		}
-		if nth++; i == 0 || t.Lines[i] != t.Lines[i-1] {
-			nth = 0
-		}
-		id := r.entryID(item, nth)
-		c.items[id] = item
-		if _, ok := c.owner[id]; !ok {
-			drafts = append(drafts, session.Message(m).As(id).Under(parent))
-		}
-		parent = id
-		if tip, ok := c.tip[id]; ok {
-			parent = tip
-		}
-	}
-	if parent == "" {
-		return nil, errNoCut
-	}
-	added, err := c.log.Append(ctx, drafts...)
 	if err != nil {
 		return nil, err
 	}
-	for _, e := range added {
-		c.note(e)
-	}
-	if c.log.Leaf() != parent {
-		if err := c.log.Navigate(ctx, parent, "gateway"); err != nil {
+	defer f.Close()
+	for e, err := range f.All(ctx) {
+		if err != nil {
 			return nil, err
 		}
-		m := c.owner[parent]
-		c.owner[c.log.Leaf()], c.tip[m] = m, c.log.Leaf()
+		switch epoch, err := EpochOf(e); {
+		case err != nil:
+			return nil, err
+		case epoch != nil:
+			seen.Epochs = append(seen.Epochs, epoch)
+		}
 	}
-	return c.log, nil
+	return seen, nil
 }
 
-// entryID makes the id of the n-th message of an item from what the conversation is up to it.
-func (r *request) entryID(item, n int) string {
-	d := r.in.Nodes[r.in.Items[item].Last-1].Digest
-	if last := r.in.Items[item].Last - 1; last >= r.first {
-		d = r.chain[last-r.first]
+// Write opens the file for one use, so that other processes can write to it.
+func (dir files) Write(ctx context.Context, t Talk, h session.Header, fn func(session.Store) error) error {
+	if err := os.MkdirAll(string(dir), 0o700); err != nil {
+		return err
 	}
-	sum := sha256.Sum256(binary.AppendUvarint(d[:], uint64(n)))
-	return hex.EncodeToString(sum[:8])
-}
-
-// item returns where in the list an entry comes from.
-func (c *conversation) item(entry string) (int, bool) {
-	at, ok := c.items[entry]
-	return at, ok
-}
-
-// keep writes an epoch down, after the pass that it was made of.
-func (c *conversation) keep(ctx context.Context, log *session.Log, pass []*session.Entry, e *Epoch) error {
-	data, err := json.Marshal(e)
+	opt := jsonl.Options{Program: "clew gateway"}
+	f, err := jsonl.Open(ctx, dir.path(t), opt)
+	if errors.Is(err, os.ErrNotExist) {
+		f, err = jsonl.Create(ctx, dir.path(t), h, opt)
+	}
 	if err != nil {
 		return err
 	}
-	for _, p := range pass { // so that the next list hangs below it
-		c.note(p)
-	}
-	added, err := log.Append(ctx, session.NewCustom(epochType, data))
-	if err != nil {
-		return err
-	}
-	c.note(added[0])
-	return nil
+	return errors.Join(fn(f), f.Close())
 }
+
+func (files) Measured(Talk, Measure) {}
