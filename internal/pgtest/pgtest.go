@@ -30,14 +30,16 @@ var script string
 var errMissing = errors.New("no PostgreSQL to test with")
 
 var (
-	server    = sync.OnceValues(start)
+	server    = sync.OnceValues(Start)
 	databases atomic.Int64
 )
 
-// postgres is the running server.
-type postgres struct {
-	dir   string    // has the socket
-	input io.Closer // kept from the garbage collector, which would close it
+// Server is a running server.
+type Server struct {
+	dir    string // has the socket
+	cmd    *exec.Cmd
+	input  io.WriteCloser
+	output *bufio.Reader
 }
 
 // Database makes an empty database and returns the string to connect to it with.
@@ -50,25 +52,53 @@ func Database(t testing.TB) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := pgx.Connect(t.Context(), connect(pg.dir, "postgres"))
+	database, err := pg.Database(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = c.Close(context.Background()) })
-	name := fmt.Sprint("test", databases.Add(1))
-	if _, err := c.Exec(t.Context(), "CREATE DATABASE "+name); err != nil {
-		t.Fatal(err)
+	return database
+}
+
+// Database makes an empty database and returns the string to connect to it with.
+func (s *Server) Database(ctx context.Context) (string, error) {
+	c, err := pgx.Connect(ctx, connect(s.dir, "postgres"))
+	if err != nil {
+		return "", err
 	}
-	return connect(pg.dir, name)
+	defer func() { _ = c.Close(context.WithoutCancel(ctx)) }()
+	name := fmt.Sprint("test", databases.Add(1))
+	_, err = c.Exec(ctx, "CREATE DATABASE "+name)
+	return connect(s.dir, name), err
+}
+
+// Restart ends the server as a crash would, and starts it again.
+func (s *Server) Restart() error {
+	if _, err := io.WriteString(s.input, "restart\n"); err != nil {
+		return err
+	}
+	return s.ready()
+}
+
+// Close ends the server and removes its folder.
+func (s *Server) Close() error { return errors.Join(s.input.Close(), s.cmd.Wait()) }
+
+// ready waits until the server takes connections.
+func (s *Server) ready() error {
+	line, err := s.output.ReadString('\n')
+	if line == "ready\n" {
+		return nil
+	}
+	rest, _ := io.ReadAll(s.output)
+	return fmt.Errorf("PostgreSQL does not start: %s%s (%w)", line, rest, errors.Join(err, s.cmd.Wait()))
 }
 
 func connect(dir, database string) string {
 	return fmt.Sprintf("host=%s user=clew dbname=%s", dir, database)
 }
 
-// start starts the server and returns it. It ends when our end of its input is closed,
-// which the operating system does however this program ends.
-func start() (*postgres, error) {
+// Start starts a server. It ends when our end of its input is closed, which the operating
+// system does however this program ends.
+func Start() (*Server, error) {
 	bin, err := programs()
 	if err != nil {
 		return nil, err
@@ -99,13 +129,8 @@ func start() (*postgres, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	r := bufio.NewReader(out)
-	line, err := r.ReadString('\n')
-	if line != "ready\n" {
-		rest, _ := io.ReadAll(r)
-		return nil, fmt.Errorf("PostgreSQL does not start: %s%s (%w)", line, rest, errors.Join(err, cmd.Wait()))
-	}
-	return &postgres{dir: dir, input: input}, nil
+	s := &Server{dir: dir, cmd: cmd, input: input, output: bufio.NewReader(out)}
+	return s, s.ready()
 }
 
 // programs finds the folder with initdb and pg_ctl. Debian keeps them out of the PATH.

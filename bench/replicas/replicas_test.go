@@ -1,0 +1,148 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+// brokenGateway is a gateway that does one thing wrong.
+type brokenGateway struct {
+	name   string
+	breaks func(n int, list []string) []string // the list of the n-th request
+	answer func(n int, w http.ResponseWriter) bool
+	stored string  // in its folder
+	found  []fault // among others
+}
+
+func summary(text string, list []string) []string {
+	if len(list) < 6 {
+		return list
+	}
+	return slices.Concat([]string{fmt.Sprintf(`{"role":"user","content":%q}`, text)}, list[1:])
+}
+
+// twoEpochs are two for one list, and messages of two conversations in one session.
+const twoEpochs = `{"customType":"clew.gateway.epoch","data":{"head":"ab","render":"one [c0.0.0]"}}
+{"customType":"clew.gateway.epoch","data":{"head":"ab","render":"two [c1.0.0]"}}
+`
+
+// Each thing that is counted is found where a gateway does it.
+func TestBrokenGateways(t *testing.T) {
+	var before atomic.Pointer[string]
+	for _, b := range []brokenGateway{
+		{name: "none"},
+		{name: "refuses", found: []fault{refused}, answer: func(n int, w http.ResponseWriter) bool {
+			if n%10 == 3 {
+				w.WriteHeader(http.StatusBadGateway)
+			}
+			return n%10 == 3
+		}},
+		{name: "gives another's answer", found: []fault{foreign}, answer: func(n int, w http.ResponseWriter) bool {
+			if n%10 == 3 {
+				fmt.Fprint(w, `{"text":"99999 1"}`)
+			}
+			return n%10 == 3
+		}},
+		{name: "leaks", found: []fault{foreign, altered}, breaks: func(_ int, list []string) []string {
+			if had := before.Swap(&list[0]); had != nil && *had != list[0] {
+				return slices.Concat([]string{*had}, list)
+			}
+			return list
+		}},
+		{name: "parts calls from results", found: []fault{orphan, refused}, breaks: func(_ int, list []string) []string {
+			return slices.DeleteFunc(list, func(m string) bool { return strings.Contains(m, "tool_result") })
+		}},
+		{name: "keeps nothing", found: []fault{lost}, breaks: func(_ int, list []string) []string { return summary("A summary.", list) }},
+		{name: "forgets that it made one", found: []fault{lost, altered}, breaks: func(n int, list []string) []string {
+			if n%2 == 0 {
+				return list
+			}
+			return summary("A summary.", list)
+		}},
+		{name: "makes another each time", found: []fault{lost, raced, again}, breaks: func(n int, list []string) []string {
+			return summary(fmt.Sprint("Summary ", n), list)
+		}},
+		{name: "keeps two epochs for a list, of two conversations", found: []fault{twice, foreign}, stored: twoEpochs},
+		{name: "says something else than the client", found: []fault{altered}, breaks: func(_ int, list []string) []string {
+			return slices.Concat(list[:len(list)-1], []string{`{"role":"user","content":"Go on."}`})
+		}},
+	} {
+		t.Run(b.name, func(t *testing.T) {
+			res := b.run(t)
+			for f, name := range faultNames {
+				if want := slices.Contains(b.found, fault(f)); want != (res.Found[name] > 0) && (want || b.found == nil) {
+					t.Errorf("%s: %d", name, res.Found[name])
+				}
+			}
+			if err := res.write(io.Discard, false); (err == nil) != (len(b.found) == 0) {
+				t.Errorf("the run ends with %v", err)
+			}
+			if t.Failed() {
+				t.Log(strings.Join(res.Samples, "\n"))
+			}
+		})
+	}
+}
+
+func (b *brokenGateway) run(t *testing.T) *result {
+	r := newRun(config{Seed: 1, Conversations: 8, Live: 4, Turns: 5, Tenants: 2, Workers: 1, Replicas: 1, Window: 100_000, Store: "files", Limit: patience})
+	provider := httptest.NewServer(http.HandlerFunc(r.upstream))
+	defer provider.Close()
+	var requests atomic.Int64
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		n := int(requests.Add(1))
+		body, _ := io.ReadAll(req.Body)
+		if b.answer != nil && b.answer(n, w) {
+			return
+		}
+		var v map[string]json.RawMessage
+		var list []json.RawMessage
+		if err := json.Unmarshal(body, &v); err != nil || json.Unmarshal(v["messages"], &list) != nil {
+			t.Error("a request that can't be read")
+		}
+		if b.breaks != nil {
+			var as []string
+			for _, m := range list {
+				as = append(as, string(m))
+			}
+			v["messages"] = json.RawMessage("[" + strings.Join(b.breaks(n, as), ",") + "]")
+			body, _ = json.Marshal(v)
+		}
+		out, _ := http.NewRequestWithContext(req.Context(), req.Method, provider.URL+req.URL.Path, bytes.NewReader(body))
+		out.Header = req.Header.Clone()
+		resp, err := http.DefaultTransport.RoundTrip(out)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer resp.Body.Close()
+		w.WriteHeader(resp.StatusCode)
+		_, _ = io.Copy(w, resp.Body)
+	}))
+	defer front.Close()
+	r.cluster = &cluster{cfg: r.cfg, dir: t.TempDir(), client: front.Client(), replicas: []*replica{{addr: front.Listener.Addr().String()}}}
+	if err := os.Mkdir(filepath.Join(r.cluster.dir, "sessions"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(r.cluster.dir, "sessions", "one.jsonl"), []byte(b.stored), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.talk(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	res, err := r.judge(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res
+}
