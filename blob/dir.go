@@ -37,7 +37,7 @@ func (d *Dir) Open(ctx context.Context, id ID) (r io.ReadCloser, err error) {
 	err = d.on(ctx, "open", id, func(f files) error {
 		file, err := openContent(f, id, os.O_RDONLY)
 		if err == nil {
-			r = newReader(ctx, id, file)
+			r = NewReader(ctx, id, file)
 		}
 		return err
 	})
@@ -207,7 +207,7 @@ func holds(ctx context.Context, f files, id ID) bool {
 }
 
 func sound(ctx context.Context, file io.ReadCloser, id ID) bool {
-	r := newReader(ctx, id, file)
+	r := NewReader(ctx, id, file)
 	defer r.Close()
 	_, err := io.Copy(io.Discard, r)
 	return err == nil

@@ -233,7 +233,7 @@ func takeTemp(ctx context.Context, f files, now time.Time, r io.Reader) (*temp, 
 		return nil, ID{}, err
 	}
 	t := &temp{File: file, files: f, path: path}
-	id, err := take(ctx, t, r)
+	id, err := Copy(ctx, t, r)
 	if err != nil {
 		t.discard()
 	}

@@ -32,7 +32,7 @@ var _ Store = (*Memory)(nil)
 // Put implements Store.
 func (m *Memory) Put(ctx context.Context, r io.Reader) (ID, error) {
 	var buf bytes.Buffer
-	id, err := take(ctx, &buf, r)
+	id, err := Copy(ctx, &buf, r)
 	if err != nil {
 		return ID{}, fail("put", "", err)
 	}
@@ -56,7 +56,7 @@ func (m *Memory) Open(ctx context.Context, id ID) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newReader(ctx, id, io.NopCloser(bytes.NewReader(item.data))), nil
+	return NewReader(ctx, id, io.NopCloser(bytes.NewReader(item.data))), nil
 }
 
 // Stat implements Store.
@@ -119,8 +119,8 @@ const (
 	maxEmptyReads = 100      // in a row: the reader is taken to be stuck
 )
 
-// take copies r to w and returns the address of what it gave.
-func take(ctx context.Context, w io.Writer, r io.Reader) (id ID, err error) {
+// Copy copies r to w as Store.Put takes it, and returns the address of what it gave. It is for those who make a Store.
+func Copy(ctx context.Context, w io.Writer, r io.Reader) (id ID, err error) {
 	if r == nil {
 		return ID{}, fmt.Errorf("%w: there is no reader", ErrSource)
 	}
@@ -160,7 +160,8 @@ type reader struct {
 	err  error // of every further Read
 }
 
-func newReader(ctx context.Context, id ID, src io.ReadCloser) *reader {
+// NewReader returns what Store.Open returns, of the content that src gives.
+func NewReader(ctx context.Context, id ID, src io.ReadCloser) io.ReadCloser {
 	return &reader{ctx: ctx, id: id, src: src, hash: sha256.New()}
 }
 

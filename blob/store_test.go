@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/clew-dev/clew/blob"
-	"github.com/clew-dev/clew/internal/blobtest"
+	"github.com/clew-dev/clew/blob/blobtest"
 )
 
 var ctx = context.Background()

@@ -10,7 +10,7 @@ require (
 
 require (
 	github.com/dlclark/regexp2 v1.10.0 // indirect
-	github.com/google/uuid v1.3.0 // indirect
+	github.com/google/uuid v1.6.0 // indirect
 )
 
 replace github.com/clew-dev/clew => ../../..
