@@ -9,6 +9,7 @@ import (
 	"hash"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/clew-dev/clew/internal/jsonx"
 )
@@ -72,10 +73,23 @@ type Inbound struct {
 	// Env identifies system text, tools and model, which stand before the list in a prompt cache.
 	Env Digest
 
+	*scratch // while it is read
+}
+
+// scratch is the memory that reading a body takes. It is used again for the next one, so that
+// a body costs three allocations, however many nodes it has.
+type scratch struct {
 	hash    hash.Hash
 	buf     []byte   // what goes to the hash, and its sum: nothing is put on the heap for it
 	members []member // of the objects that are being read
+	items   []Item
+	nodes   []Node
 }
+
+var scratches = sync.Pool{New: func() any { return &scratch{hash: sha256.New(), buf: make([]byte, 0, 64)} }}
+
+// maxScratch is the number of nodes up to which the memory is kept for the next body.
+const maxScratch = 1 << 16
 
 // member is one member of an object: its name, where that is one that is told apart, the
 // decoded key, and the range of the value.
@@ -97,8 +111,19 @@ func inboundError(format string, args ...any) error {
 // it is. Members with the same name, which servers read differently, are an error where
 // they matter here.
 func Parse(p Profile, body []byte) (*Inbound, error) {
-	in := &Inbound{Body: body, Profile: p, hash: sha256.New(), buf: make([]byte, 0, 64), members: make([]member, 0, 32)}
-	if err := in.parse(); err != nil {
+	s := scratches.Get().(*scratch)
+	in := &Inbound{Body: body, Profile: p, scratch: s, Items: s.items[:0], Nodes: s.nodes[:0]}
+	err := in.parse()
+	s.items, s.nodes, in.scratch = in.Items, in.Nodes, nil
+	if err == nil {
+		in.Items, in.Nodes = slices.Clone(s.items), slices.Clone(s.nodes)
+	}
+	if cap(s.nodes) <= maxScratch {
+		clear(s.nodes) // they point into the body
+		clear(s.members[:cap(s.members)])
+		scratches.Put(s)
+	}
+	if err != nil {
 		return nil, err
 	}
 	return in, nil
@@ -109,7 +134,6 @@ func (in *Inbound) parse() error {
 	if start == len(in.Body) || in.Body[start] != '{' {
 		return inboundError("the body is no JSON object")
 	}
-	in.Items, in.Nodes = make([]Item, 0, 32), make([]Node, 0, 32)
 	var system, tools Range
 	seen := 0
 	once := func(bit int, key string) error {
@@ -158,10 +182,12 @@ func (in *Inbound) parse() error {
 		return inboundError("it has no member %q", p.MessagesField)
 	}
 	in.hash.Reset()
-	for _, part := range [][]byte{system.Of(in.Body), tools.Of(in.Body), []byte(in.Model)} {
-		in.writeMarked(part)
-		in.write("\x00")
-	}
+	in.writeMarked(system.Of(in.Body))
+	in.write("\x00")
+	in.writeMarked(tools.Of(in.Body))
+	in.write("\x00")
+	in.write(in.Model)
+	in.write("\x00")
 	in.Env = in.sum()
 	return nil
 }
@@ -274,11 +300,6 @@ func (in *Inbound) item(at int) (int, error) {
 		return at, inboundError("an element of %s is no object", in.Profile.MessagesField)
 	}
 	n, first, base := len(in.Items), len(in.Nodes), len(in.members)
-	if read := at - in.List.From; n == cap(in.Items) && read > 0 { // what follows is like what was
-		left := (len(in.Body) - at) / 1024 * (n + 8) / (read/1024 + 1)
-		in.Items = slices.Grow(in.Items, left+16)
-		in.Nodes = slices.Grow(in.Nodes, left*(first+8)/n+16)
-	}
 	defer func() { in.members = in.members[:base] }()
 	in.Items = append(in.Items, Item{First: first})
 	end, err := in.object(at, func(key string, val int) (int, bool, error) {
@@ -484,21 +505,28 @@ var cacheControl = []byte(`"cache_control"`)
 
 // writeMarked hashes a value without the cache marks on the blocks in it.
 func (in *Inbound) writeMarked(val []byte) {
-	if len(val) == 0 || val[0] != '[' || !bytes.Contains(val, cacheControl) {
-		in.hash.Write(val)
-		return
-	}
-	jsonx.Elements(val, func(el []byte) bool {
-		jsonx.Members(el, func(key, v []byte) bool {
-			if string(key) != "cache_control" {
-				in.hash.Write(key)
-				in.write("\x00")
-				in.hash.Write(v)
+	if len(val) > 0 && val[0] == '[' && bytes.Contains(val, cacheControl) {
+		done, end := 0, 0 // what was hashed, and the end of the member before
+		_, _ = jsonx.ScanArray(val, 0, func(at int) (int, error) {
+			if val[at] != '{' {
+				return jsonx.Scan(val, at)
 			}
-			return true
+			end = at + 1
+			return jsonx.ScanObject(val, at, func(key []byte, v int) (int, error) {
+				before := end
+				end, _ = jsonx.Scan(val, v)
+				if string(key) == "cache_control" { // goes with the comma before it, or behind it
+					in.hash.Write(val[done:before])
+					if done = end; before == at+1 && end < len(val) && val[end] == ',' {
+						done = jsonx.Space(val, end+1)
+					}
+				}
+				return end, nil
+			})
 		})
-		return true
-	})
+		val = val[done:]
+	}
+	in.hash.Write(val)
 }
 
 // String returns the digest in 64 hex digits.

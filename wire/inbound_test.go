@@ -186,8 +186,11 @@ func TestDigestsPassOverWhatMeansNothing(t *testing.T) {
 		same bool
 	}{
 		{"the cache mark moves on", Anthropic, `{"role":"user","content":[{"type":"text","text":"a","cache_control":{"type":"ephemeral"}}]}`, `{"role":"user","content":[{"type":"text","text":"a"}]}`, true},
-		{"in a result", Anthropic, `{"role":"user","content":[{"type":"tool_result","tool_use_id":"x","content":[{"type":"text","text":"a","cache_control":{"type":"ephemeral"}}]}]}`, `{"role":"user","content":[{"type":"tool_result","tool_use_id":"x","content":[{"type":"text","text":"a"}]}]}`, false},
+		{"in a result", Anthropic, `{"role":"user","content":[{"type":"tool_result","tool_use_id":"x","content":[{"type":"text","text":"a","cache_control":{"type":"ephemeral"}}]}]}`, `{"role":"user","content":[{"type":"tool_result","tool_use_id":"x","content":[{"type":"text","text":"a"}]}]}`, true},
 		{"marks of two kinds in a result", Anthropic, `{"role":"user","content":[{"type":"tool_result","tool_use_id":"x","content":[{"type":"text","text":"a","cache_control":{"type":"ephemeral"}}]}]}`, `{"role":"user","content":[{"type":"tool_result","tool_use_id":"x","content":[{"type":"text","text":"a","cache_control":{"type":"ephemeral","ttl":"1h"}}]}]}`, true},
+		{"in a result with spaces", Anthropic, `{"role":"user","content":[{"type":"tool_result","tool_use_id":"x","content":[ "x" , {"type": "text", "text": "a", "cache_control": {"type": "ephemeral"}} , {"type": "text"} ]}]}`, `{"role":"user","content":[{"type":"tool_result","tool_use_id":"x","content":[ "x" , {"type": "text", "text": "a"} , {"type": "text"} ]}]}`, true},
+		{"in a result, first of sorted keys", Anthropic, `{"role":"user","content":[{"type":"tool_result","tool_use_id":"x","content":[{"cache_control": {"type": "ephemeral"}, "text": "a", "type": "text"}]}]}`, `{"role":"user","content":[{"type":"tool_result","tool_use_id":"x","content":[{"text": "a", "type": "text"}]}]}`, true},
+		{"another text in a marked result", Anthropic, `{"role":"user","content":[{"type":"tool_result","tool_use_id":"x","content":[{"type":"text","n":1,"2x":"a","cache_control":{}}]}]}`, `{"role":"user","content":[{"type":"tool_result","tool_use_id":"x","content":[{"type":"text","n":12,"x":"a","cache_control":{}}]}]}`, false},
 		{"a string is a block of text", Anthropic, `{"role":"user","content":"a"}`, `{"content":[{"text":"a","type":"text"}],"role":"user"}`, true},
 		{"another role", Anthropic, `{"role":"user","content":"a"}`, `{"role":"assistant","content":"a"}`, false},
 		{"another text", Anthropic, `{"role":"user","content":"a"}`, `{"role":"user","content":"b"}`, false},
@@ -286,6 +289,35 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 	})
+}
+
+// Reading takes three allocations, whatever is in the list and however much: nothing is
+// allocated for a node or a token.
+func TestParseAllocatesNothingPerNode(t *testing.T) {
+	if underRace {
+		t.Skip("pools forget at random there")
+	}
+	text := strings.Repeat("a line \\n\\u00e9 ", 20)
+	for p, turn := range map[*Profile]string{
+		&Anthropic: `{"role":"user","content":[{"type":"text","text":"` + text + `","cache_control":{"type":"ephemeral"}},{"type":"image","source":{"data":"eA=="}}]},
+			{"role":"assistant","content":[{"type":"thinking","thinking":"` + text + `","signature":"s"},{"type":"tool_use","id":"c","name":"read","input":{"a":[1,{"b":null}]}}]},
+			{"role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":[{"type":"text","text":"a","cache_control":{}}]}]},{"role":"assistant","content":"b"}`,
+		&OpenAIChat: `{"role":"user","content":"` + text + `"},{"role":"assistant","content":null,"reasoning_content":"r","tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]},
+			{"role":"tool","tool_call_id":"c","content":"` + text + `"},{"role":"assistant","content":"b","refusal":null}`,
+		&OpenAIResponses: `{"role":"user","content":[{"type":"input_text","text":"` + text + `"}]},{"type":"reasoning","id":"r","summary":[],"encrypted_content":"x"},
+			{"type":"function_call","call_id":"c","name":"f","arguments":"{}","id":"f","status":"completed"},{"type":"function_call_output","call_id":"c","output":"` + text + `"}`,
+		&Gemini: `{"role":"user","parts":[{"text":"` + text + `"},{"inlineData":{"data":"eA=="}}]},{"role":"model","parts":[{"functionCall":{"name":"f","args":{}},"thoughtSignature":"s"}]},
+			{"role":"user","parts":[{"functionResponse":{"name":"f","response":{"output":"` + text + `"}}}]},{"role":"model","parts":[{"text":"b","thought":true}]}`,
+	} {
+		body := []byte(`{"model":"m","` + p.MessagesField + `":[` + strings.Repeat(turn+",", 500) + turn + `],"system":"s","tools":[{"name":"f","cache_control":{}}]}`)
+		if n := testing.AllocsPerRun(20, func() {
+			if _, err := Parse(*p, body); err != nil {
+				t.Fatal(err)
+			}
+		}); n > 3 {
+			t.Errorf("%s: %.0f allocations for %d bytes", p.Name, n, len(body))
+		}
+	}
 }
 
 // BenchmarkParse reads bodies of the Messages API; "ratio" is the time in those of
