@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -84,6 +85,88 @@ func BenchmarkAdded(b *testing.B) {
 		})
 		wide.Close()
 		tight.Close()
+	}
+}
+
+// inMemory is an upstream without a network: it reads a request and reports its size.
+type inMemory struct{}
+
+func (inMemory) RoundTrip(r *http.Request) (*http.Response, error) {
+	n, err := io.Copy(io.Discard, r.Body)
+	_ = r.Body.Close()
+	answer := fmt.Sprintf(`{"id":"m","content":[{"type":"text","text":"ok"}],"usage":{"input_tokens":%d,"output_tokens":2}}`, n/4)
+	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(answer)), Request: r}, err
+}
+
+// BenchmarkHit compares what a request costs that is sent under an epoch with what the same one
+// costs where it passes as it came: in one thread, without a network, in turns, for 1, 10 and
+// 100 conversations that the gateway knows. The least of many rounds counts, so that a busy
+// machine does not decide. "ratio" is hit to pass.
+func BenchmarkHit(b *testing.B) {
+	for _, kb := range []int{9, 88, 665} {
+		for _, talks := range []int{1, 10, 100} {
+			bodies := make([][]byte, talks)
+			for i := range bodies {
+				n := 1
+				for len(long(n, "x")) < kb<<10 {
+					n += 1 + n/50
+				}
+				bodies[i] = bytes.Replace(long(n, "x"), []byte("Request 0"), fmt.Appendf(nil, "Request %d.0", i), 1)
+			}
+			rounds := max(1, 2000/kb)
+			transport := func(window int64, hit bool) func() time.Duration {
+				shortened := 0
+				rt := gateway.Transport(inMemory{}, gateway.Config{
+					Window: func(string, string) int64 { return window },
+					OnEvent: func(e gateway.Event) {
+						if e.Outcome == gateway.Shortened {
+							shortened++
+						}
+					},
+				})
+				n := 0
+				one := func() {
+					req, err := http.NewRequest(http.MethodPost, "http://up/v1/messages", bytes.NewReader(bodies[n%talks]))
+					if err != nil {
+						b.Fatal(err)
+					}
+					n++
+					resp, err := rt.RoundTrip(req)
+					if err != nil {
+						b.Fatal(err)
+					}
+					_, _ = io.Copy(io.Discard, resp.Body)
+					_ = resp.Body.Close()
+				}
+				for range 2 * talks {
+					one()
+				}
+				return func() time.Duration {
+					was, begin := shortened, time.Now()
+					for range rounds {
+						one()
+					}
+					took := time.Since(begin) / time.Duration(rounds)
+					if got := shortened - was; got != 0 && !hit || got != rounds && hit {
+						b.Fatalf("%d of %d requests were shortened", got, rounds)
+					}
+					return took
+				}
+			}
+			pass, hit := transport(100_000_000, false), transport(int64(len(bodies[0])/5), true)
+			b.Run(fmt.Sprintf("%dKB/%d", kb, talks), func(b *testing.B) {
+				passes, hits := time.Hour, time.Hour
+				for b.Loop() {
+					passes, hits = min(passes, pass()), min(hits, hit())
+				}
+				b.ReportMetric(float64(passes.Nanoseconds())/1000, "pass-µs")
+				b.ReportMetric(float64(hits.Nanoseconds())/1000, "hit-µs")
+				b.ReportMetric(float64(hits)/float64(passes), "ratio")
+				if hits > passes*6/5 {
+					b.Errorf("a request under an epoch takes %v, one that passes %v", hits, passes)
+				}
+			})
+		}
 	}
 }
 

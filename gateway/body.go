@@ -38,6 +38,10 @@ func readBody(req *http.Request, limit int64) (p *payload, whole bool, err error
 	if n > limit {
 		return p, false, nil
 	}
+	if to, ok := req.Context().Value(targetKey{}).(*target); ok {
+		p.from = to.body
+		p.from.kept = true
+	}
 	return p, true, req.Body.Close()
 }
 
@@ -63,8 +67,9 @@ func decoder(encoding string, r io.Reader) (io.ReadCloser, error) {
 
 var errUnpacked = errors.New("the body is too large when it is unpacked")
 
-// decoded takes the compression off a body. What it returns is no larger than limit.
-func decoded(encoding string, body []byte, limit int64) ([]byte, error) {
+// decoded takes the compression off a body. What it returns is no larger than limit; take is
+// asked for the memory, and gets back with a number below 0 what is not used.
+func decoded(encoding string, body []byte, limit int64, take func(int64) error) (out []byte, err error) {
 	if plain(encoding) {
 		return body, nil
 	}
@@ -73,15 +78,39 @@ func decoded(encoding string, body []byte, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	defer z.Close()
-	out, err := io.ReadAll(io.LimitReader(z, limit+1))
+	asked := &counted{z, take, 0}
+	out, err = io.ReadAll(io.LimitReader(asked, limit+1))
 	switch {
+	case errors.Is(err, errBusy):
 	case err != nil:
-		return nil, fmt.Errorf("the body is not %s as it says: %w", encoding, err)
+		err = fmt.Errorf("the body is not %s as it says: %w", encoding, err)
 	case int64(len(out)) > limit:
-		return nil, errUnpacked
+		err = errUnpacked
+	default:
+		return out, nil
 	}
-	return out, nil
+	_ = take(-asked.n)
+	return nil, err
 }
+
+// counted asks for the memory that is read into.
+type counted struct {
+	io.Reader
+	take func(int64) error
+	n    int64
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.Reader.Read(p)
+	c.n += int64(n)
+	if busy := c.take(int64(n)); busy != nil {
+		return n, busy
+	}
+	return n, err
+}
+
+// unlimited is for what is small in any case.
+func unlimited(int64) error { return nil }
 
 func plain(encoding string) bool { return encoding == "" || strings.EqualFold(encoding, "identity") }
 
@@ -92,7 +121,27 @@ type payload struct {
 	data    []byte // nil after release
 	held    []byte // what data was, until the last reader is closed
 	readers int
+	holders int // beside the one that every payload has
 	pooled  bool
+	plain   []byte      // data without the compression, once it was asked for
+	from    *clientBody // whose memory it is; nil where nobody counts
+}
+
+// unpacked returns the bytes without the compression, at most limit.
+func (p *payload) unpacked(encoding string, limit int64) (plain []byte, err error) {
+	if p.plain == nil {
+		if p.plain, err = decoded(encoding, p.data, limit, p.from.take); err != nil {
+			return nil, err
+		}
+	}
+	return p.plain, nil
+}
+
+// hold puts off the release until it was called once more.
+func (p *payload) hold() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.holders++
 }
 
 func (p *payload) open() (io.ReadCloser, error) {
@@ -108,9 +157,10 @@ func (p *payload) open() (io.ReadCloser, error) {
 func (p *payload) release() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.data != nil {
-		p.held, p.data = p.data, nil
+	if p.holders--; p.data != nil && p.holders < 0 {
+		p.held, p.data, p.plain = p.data, nil, nil
 		p.free()
+		p.from.release()
 	}
 }
 

@@ -223,6 +223,53 @@ func TestMemoryIsLimited(t *testing.T) {
 	}
 }
 
+// What counts of a packed body is what it takes unpacked, from its reading to the beginning of
+// the answer, of a stream to its first content.
+func TestMemoryOfPackedBodies(t *testing.T) {
+	const created = "data: {\"type\":\"response.created\"}\n\n"
+	u := newUpstream(t)
+	next := make(chan struct{})
+	u.answer = func(w http.ResponseWriter, n int) {
+		if n > 1 {
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		write(w, created)
+		w.(http.Flusher).Flush()
+		<-next
+		write(w, "data: {\"type\":\"content\"}\n\n")
+		w.(http.Flusher).Flush()
+		<-next
+	}
+	s := serve(t, gateway.HandlerConfig{Upstreams: map[string]string{"anthropic": u.URL}, MaxMemory: 40_000})
+	post := func(body []byte, encoding string) *http.Response {
+		req, _ := http.NewRequest(http.MethodPost, s.URL+"/v1/messages", bytes.NewReader(body))
+		req.Header.Set("Content-Encoding", encoding)
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = resp.Body.Close() })
+		return resp
+	}
+	for _, encoding := range []string{"gzip", "br", "zstd"} {
+		if resp := post(packed(t, encoding, long(30, "x")), encoding); resp.StatusCode != 429 || len(u.bodies) > 0 {
+			t.Errorf("%s: %d, %d requests went upstream", encoding, resp.StatusCode, len(u.bodies))
+		}
+	}
+	first := post(packed(t, "gzip", long(10, "x")), "gzip") // 26,000 bytes unpacked
+	_, _ = io.ReadFull(first.Body, make([]byte, len(created)))
+	if resp := post(long(10, "x"), ""); resp.StatusCode != 429 {
+		t.Errorf("beside a request of 26,000 bytes one of as many got %d", resp.StatusCode)
+	}
+	next <- struct{}{}
+	_, _ = io.ReadFull(first.Body, make([]byte, 20))
+	if resp := post(long(10, "x"), ""); resp.StatusCode != 200 {
+		t.Errorf("once the first answer has content: %d", resp.StatusCode)
+	}
+	next <- struct{}{}
+}
+
 // packed returns data as an encoding packs it.
 func packed(t testing.TB, encoding string, data []byte) []byte {
 	var b bytes.Buffer

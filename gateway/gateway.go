@@ -22,6 +22,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -242,6 +243,9 @@ func (t *transport) handle(req *http.Request, rt route, came *payload, body []by
 	r := &request{transport: t, route: rt, begin: t.cfg.Now(), host: req.URL.Host, watched: t.cfg.Observe || rt.untouchable, came: came}
 	out := body
 	if !r.guarded(func() {
+		if _, err = r.unpacked(req, body); errors.Is(err, errBusy) {
+			return
+		}
 		req, body = r.translate(req, body)
 		if out = r.plan(req, body); r.compacts && r.lacking(compactPath) || r.trigger && r.lacking(compactionTrigger) {
 			resp, err = r.answer(req)
@@ -249,10 +253,19 @@ func (t *transport) handle(req *http.Request, rt route, came *payload, body []by
 	}) {
 		out, r.in, r.epoch = body, nil, nil
 	}
-	if resp != nil && err == nil {
-		return resp, nil
+	if resp != nil && err == nil || errors.Is(err, errBusy) {
+		return resp, err
 	}
 	return r.send(req, body, out)
+}
+
+// unpacked returns a body without its compression.
+func (r *request) unpacked(req *http.Request, body []byte) ([]byte, error) {
+	encoding := req.Header.Get("Content-Encoding")
+	if plain(encoding) {
+		return body, nil
+	}
+	return r.came.unpacked(encoding, r.cfg.MaxBody)
 }
 
 // guarded runs what must not keep a request from being sent, whatever is wrong with it. A
@@ -271,7 +284,7 @@ func (r *request) guarded(fn func()) (ok bool) {
 // plan returns the body to send: the client's own, or a shorter one.
 func (r *request) plan(req *http.Request, body []byte) []byte {
 	r.event = Event{Time: r.begin, Context: req.Context(), Host: req.URL.Host, API: r.profile.Name, Outcome: Passed}
-	plain, err := decoded(req.Header.Get("Content-Encoding"), body, r.cfg.MaxBody)
+	plain, err := r.unpacked(req, body)
 	if err != nil {
 		r.event.Why = err.Error()
 		return body

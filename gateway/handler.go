@@ -130,7 +130,9 @@ func (h *Handler) Reload(cfg HandlerConfig) error {
 			r.Out.Header.Del("X-Forwarded-For")
 		},
 		ModifyResponse: func(resp *http.Response) error {
-			resp.Request.Context().Value(targetKey{}).(*target).body.release()
+			if body := resp.Request.Context().Value(targetKey{}).(*target).body; !body.kept {
+				body.release()
+			}
 			resp.Body = newSilence(resp.Body, cfg.UpstreamTimeout)
 			return nil
 		},

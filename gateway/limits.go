@@ -44,7 +44,8 @@ type clientBody struct {
 	io.ReadCloser
 	h       *handler
 	control *http.ResponseController
-	read    atomic.Int64
+	read    atomic.Int64 // bytes that are in memory for it
+	kept    bool         // beyond the beginning of the answer, where that may call for another request
 }
 
 func (c *clientBody) Read(p []byte) (int, error) {
@@ -56,15 +57,30 @@ func (c *clientBody) Read(p []byte) (int, error) {
 	if c.read.Load() > c.h.cfg.MaxBody { // it is passed on as it comes
 		return n, err
 	}
-	c.read.Add(int64(n))
-	if c.h.held.Add(int64(n)) > c.h.cfg.MaxMemory && err == nil {
-		return n, errBusy
+	if busy := c.take(int64(n)); busy != nil && err == nil {
+		return n, busy
 	}
 	return n, err
 }
 
+// take counts memory, or with a number below 0 gives it back.
+func (c *clientBody) take(n int64) error {
+	if c == nil {
+		return nil
+	}
+	c.read.Add(n)
+	if c.h.held.Add(n) > c.h.cfg.MaxMemory && n > 0 {
+		return errBusy
+	}
+	return nil
+}
+
 // release gives back what was held; only the first time counts.
-func (c *clientBody) release() { c.h.held.Add(-c.read.Swap(0)) }
+func (c *clientBody) release() {
+	if c != nil {
+		c.h.held.Add(-c.read.Swap(0))
+	}
+}
 
 // clientWriter is where an answer goes.
 type clientWriter struct {

@@ -74,6 +74,7 @@ func (o *observer) end() {
 
 // measured is what is kept of a request until its answer has ended; the body is not.
 type measured struct {
+	mu      sync.Mutex
 	cfg     *Config
 	m       *memory
 	event   Event
@@ -87,19 +88,25 @@ type measured struct {
 	changed bool  // another list than the client's was sent
 }
 
+// set notes what was sent.
+func (m *measured) set(r *request) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.event, m.last, m.anchor = r.event, r.chain[len(r.chain)-1], anchor{env: r.in.Env}
+	m.news, m.env, m.changed = r.news, r.env, r.epoch != nil
+	if m.changed {
+		m.anchor.epoch = r.epoch.Head
+	}
+}
+
 // observe reads the usage of a response while it passes.
 func (r *request) observe(resp *http.Response) *http.Response {
 	r.event.Status = resp.StatusCode
 	if resp.StatusCode >= 300 || r.count {
 		return r.done(resp)
 	}
-	m := &measured{
-		cfg: &r.cfg, m: r.memory, event: r.event, last: r.chain[len(r.chain)-1], anchor: anchor{env: r.in.Env},
-		served: r.served(), news: r.news, env: r.env, changed: r.epoch != nil,
-	}
-	if m.changed {
-		m.anchor.epoch = r.epoch.Head
-	}
+	m := &measured{cfg: &r.cfg, m: r.memory, served: r.served()}
+	m.set(r)
 	if r.looked && !r.watched {
 		m.talk, m.store = r.talk(), r.cfg.Store
 	}
@@ -119,12 +126,17 @@ func (r *request) observe(resp *http.Response) *http.Response {
 		o.sink = sink
 		o.done = func() { _ = sink.Close(); <-ended; m.end(seen) }
 	}
+	if opened, ok := resp.Body.(*opening); ok {
+		opened.m = m
+	}
 	resp.Body = o
 	return resp
 }
 
 // end notes what the upstream has measured.
 func (m *measured) end(seen *edges) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	if u := usageOf(seen.head, seen.tail); u.Input > 0 {
 		m.event.Usage = &u
 		m.anchor.tokens, m.anchor.at = u.Input, m.cfg.Now()

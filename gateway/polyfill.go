@@ -73,7 +73,7 @@ func (r *request) translate(req *http.Request, body []byte) (*http.Request, []by
 	if mark == "" {
 		return req, body
 	}
-	plain, err := decoded(req.Header.Get("Content-Encoding"), body, r.cfg.MaxBody)
+	plain, err := r.unpacked(req, body)
 	if err != nil || !bytes.Contains(plain, []byte(mark)) {
 		return req, body
 	}

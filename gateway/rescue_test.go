@@ -3,6 +3,7 @@ package gateway_test
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -12,7 +13,8 @@ import (
 )
 
 // An upstream that answers 200 and says in the first event, or in the body, that the request
-// is too long is treated as if it had refused it. Once there is content nothing is held back.
+// is too long is treated as if it had refused it, until there is content. Of the first answer
+// the client gets what came before that, which is no content.
 func TestOverflowInsideTheAnswer(t *testing.T) {
 	const (
 		ok      = "data: {\"choices\":[{\"delta\":{\"content\":\"hi\"}}]}\n\ndata: [DONE]\n\n"
@@ -21,19 +23,20 @@ func TestOverflowInsideTheAnswer(t *testing.T) {
 		created = "event: response.created\ndata: {\"type\":\"response.created\",\"response\":{\"error\":null}}\n\n"
 	)
 	for _, c := range []struct {
-		name, kind, first string
-		rescued           bool
+		name, kind, seen, first string
+		rescued                 bool
 	}{
-		{"chat", "text/event-stream", "data: " + tooLong + "\n\n", true},
-		{"a comment first", "text/event-stream", ": processing\n\n: processing\n\ndata: " + tooLong + "\n\ndata: [DONE]\n\n", true},
-		{"anthropic", "text/event-stream; charset=utf-8", "event: error\ndata: " + refusal + "\n\n", true},
-		{"responses", "text/event-stream", created + "event: response.failed\ndata: {\"type\":\"response.failed\",\"response\":" + tooLong + "}\n\n", true},
-		{"responses, error event", "text/event-stream", created + "event: error\ndata: {\"type\":\"error\",\"code\":\"context_length_exceeded\",\"message\":\"Your input exceeds the context window of this model.\"}\n\n", true},
-		{"no stream", "application/json", " " + tooLong, true},
-		{"another error", "text/event-stream", "data: " + limited + "\n\n", false},
-		{"another error, no stream", "application/json", limited, false},
-		{"after content", "text/event-stream", ok[:strings.Index(ok, "data: [")] + "data: " + tooLong + "\n\n", false},
-		{"quoted", "application/json", `{"id":"m","content":[{"type":"text","text":"prompt is too long: 2 tokens > 1 maximum"}]}`, false},
+		{"chat", "text/event-stream", "", "data: " + tooLong + "\n\n", true},
+		{"a comment first", "text/event-stream", ": processing\n\n: processing\n\n", "data: " + tooLong + "\n\ndata: [DONE]\n\n", true},
+		{"anthropic", "text/event-stream; charset=utf-8", "", "event: error\ndata: " + refusal + "\n\n", true},
+		{"responses", "text/event-stream", created, "event: response.failed\ndata: {\"type\":\"response.failed\",\"response\":" + tooLong + "}\n\n", true},
+		{"responses, error event", "text/event-stream", created, "event: error\ndata: {\"type\":\"error\",\"code\":\"context_length_exceeded\",\"message\":\"Your input exceeds the context window of this model.\"}\n\n", true},
+		{"no stream", "application/json", "", " " + tooLong, true},
+		{"without a last blank line", "text/event-stream", created, "data: {\"error\":\ndata: " + tooLong[len(`{"error":`):] + "\n", true},
+		{"another error", "text/event-stream", "", "data: " + limited + "\n\n", false},
+		{"another error, no stream", "application/json", "", limited, false},
+		{"after content", "text/event-stream", "", ok[:strings.Index(ok, "data: [")] + "data: " + tooLong + "\n\n", false},
+		{"quoted", "application/json", "", `{"id":"m","content":[{"type":"text","text":"prompt is too long: 2 tokens > 1 maximum"}]}`, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			u := newUpstream(t)
@@ -43,8 +46,9 @@ func TestOverflowInsideTheAnswer(t *testing.T) {
 					write(w, ok)
 					return
 				}
-				for i := range len(c.first) { // in the smallest pieces
-					write(w, c.first[i:i+1])
+				first := c.seen + c.first
+				for i := range len(first) { // in the smallest pieces
+					write(w, first[i:i+1])
 					if i%16 == 0 {
 						w.(http.Flusher).Flush()
 					}
@@ -53,9 +57,9 @@ func TestOverflowInsideTheAnswer(t *testing.T) {
 			var last gateway.Event
 			rt := gateway.Transport(nil, gateway.Config{OnEvent: func(e gateway.Event) { last = e }})
 			status, answer := send(t, rt, u.URL+"/v1/messages", long(50, "x"))
-			want := c.first
+			want := c.seen + c.first
 			if c.rescued {
-				want = ok
+				want = c.seen + ok
 			}
 			if status != 200 || answer != want || (last.Outcome == gateway.Rescued) != c.rescued {
 				t.Errorf("%d %s; %+v", status, answer, last)
@@ -76,6 +80,69 @@ func TestOverflowInsideTheAnswer(t *testing.T) {
 			t.Errorf("after %d requests: %s", len(u.bodies), answer)
 		}
 	})
+}
+
+// The events of the Responses API that announce an answer reach the client when they come, and
+// an overflow after them is rescued all the same: the second answer goes on where the first one
+// broke off. Where that fails too the client sees the first failure.
+func TestFirstEventsAreNotHeldBack(t *testing.T) {
+	event := func(typ, more string) string {
+		return "event: " + typ + "\ndata: {\"type\":\"" + typ + "\"" + more + "}\n\n"
+	}
+	created, progress := event("response.created", `,"response":{"instructions":"`+strings.Repeat("x", 100_000)+`"}`), event("response.in_progress", "")
+	content := event("response.output_item.added", "") + event("response.completed", `,"response":{"usage":{"input_tokens":77}}`)
+	failed := event("response.failed", `,"response":{"error":{"code":"context_length_exceeded","message":"Your input exceeds the context window of this model."}}`)
+	for _, c := range []struct {
+		name, first, second, want string
+		status                    int
+		outcome                   gateway.Outcome
+	}{
+		{"content", content, "", content, 200, gateway.Passed},
+		{"an end", "", "", "", 200, gateway.Passed},
+		{"a rescue", failed, created + progress + content, progress + content, 200, gateway.Rescued},
+		{"a rescue with fewer events", failed, content, content, 200, gateway.Rescued},
+		{"two failures", failed + ": end\n\n", created + failed, failed + ": end\n\n", 200, gateway.TooLong},
+		{"a second answer without content", failed, created, failed, 200, gateway.TooLong},
+		{"a second answer that is an error", failed, "{}", failed, 500, gateway.TooLong},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			u := newUpstream(t)
+			next := make(chan struct{})
+			u.answer = func(w http.ResponseWriter, n int) {
+				w.Header().Set("Content-Type", "text/event-stream")
+				if n == 2 {
+					w.WriteHeader(c.status)
+					write(w, c.second)
+					return
+				}
+				write(w, created)
+				w.(http.Flusher).Flush()
+				<-next
+				write(w, c.first)
+			}
+			var last gateway.Event
+			s := serve(t, gateway.HandlerConfig{Upstreams: map[string]string{"openai": u.URL}, Config: gateway.Config{OnEvent: func(e gateway.Event) { last = e }}})
+			body := []byte(`{"model":"m","stream":true,"input":[` + input(40, `{"type":"message","role":"user","content":"x"}]}`))
+			resp, err := http.Post(s.URL+"/v1/responses", "application/json", bytes.NewReader(body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			if got := make([]byte, len(created)); true {
+				if _, err := io.ReadFull(resp.Body, got); err != nil || string(got) != created {
+					t.Fatalf("%q, %v", got, err)
+				}
+			}
+			next <- struct{}{} // the upstream is silent until the client has the first event
+			got, err := io.ReadAll(resp.Body)
+			if err != nil || string(got) != c.want || last.Outcome != c.outcome {
+				t.Errorf("%v %+v: %s", err, last, got)
+			}
+			if c.outcome == gateway.Rescued && (last.Usage == nil || last.Usage.Input != 77 || last.After >= last.Before) {
+				t.Errorf("%+v", last)
+			}
+		})
+	}
 }
 
 // A body that is too large in bytes, as with many images, is made smaller, and the window of

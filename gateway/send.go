@@ -6,11 +6,10 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
-	"time"
 
 	"github.com/clew-dev/clew/compact"
-	"github.com/clew-dev/clew/internal/jsonx"
 	"github.com/clew-dev/clew/model"
 	"github.com/clew-dev/clew/model/catalogue"
 	"github.com/clew-dev/clew/token"
@@ -44,6 +43,11 @@ func (r *request) send(req *http.Request, original, body []byte) (*http.Response
 	switch {
 	case refusal == nil && invalid && r.epoch != nil:
 		return r.asItCame(req, resp, original), nil
+	case refusal == nil && resp.StatusCode == http.StatusOK && streams(resp):
+		o := r.open(req, resp, original, len(body))
+		resp.Body = o
+		resp = r.observe(resp)
+		return resp, nil
 	case refusal == nil:
 		return r.observe(resp), nil
 	}
@@ -90,7 +94,9 @@ func (r *request) asItCame(req *http.Request, refused *http.Response, original [
 // upstream sends a body upstream; the client's headers go along untouched where its own body does.
 func (r *request) upstream(req *http.Request, original, body []byte) (*http.Response, *payload, error) {
 	sent := r.came
-	if !same(body, sent.data) {
+	if same(body, sent.data) {
+		sent.hold()
+	} else {
 		sent = &payload{data: body}
 	}
 	reader, err := sent.open()
@@ -115,12 +121,8 @@ func (r *request) upstream(req *http.Request, original, body []byte) (*http.Resp
 // maxRefusal is how much of an error's body is read.
 const maxRefusal = 64 << 10
 
-// maxHeld is how long the beginning of a stream is held back that has no content, once more
-// of it comes.
-const maxHeld = 2 * time.Second
-
 // overflowOf returns how an upstream refused a request as too long, by its status or in the
-// first thing that it says; nil where it did not. The body can be read again in any case.
+// body of an answer that is no stream; nil where it did not. The body can be read again in any case.
 func (r *request) overflowOf(resp *http.Response) *model.Overflow {
 	var said []byte
 	status := resp.StatusCode
@@ -130,14 +132,14 @@ func (r *request) overflowOf(resp *http.Response) *model.Overflow {
 	case status >= 400:
 		head, err := io.ReadAll(io.LimitReader(resp.Body, maxRefusal))
 		if said = head; err == nil && len(head) < maxRefusal {
-			said, err = decoded(encoding, head, maxRefusal)
+			said, err = decoded(encoding, head, maxRefusal, unlimited)
 		}
 		resp.Body = replay(head, err, resp.Body)
 		if err != nil {
 			return nil
 		}
-	case status == http.StatusOK && plain(encoding):
-		said, status = r.opening(resp), 0
+	case status == http.StatusOK && plain(encoding) && !streams(resp):
+		said, status = wholeError(resp), 0
 	}
 	if r.said = said; said == nil {
 		return nil
@@ -148,28 +150,17 @@ func (r *request) overflowOf(resp *http.Response) *model.Overflow {
 	return nil
 }
 
-// opening reads an answer until it is clear whether it is an error, which it returns then.
-// Until then there is no content: of the Responses API's streams the first events are none.
-func (r *request) opening(resp *http.Response) (failure []byte) {
-	stream := strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream")
-	begin, buf := r.cfg.Now(), make([]byte, 0, 4<<10)
-	var err error
-	for clear := false; !clear && err == nil && len(buf) < maxRefusal; {
-		if len(buf) == cap(buf) {
-			buf = append(buf, 0)[:len(buf)]
-		}
+// wholeError reads an answer until it is clear whether it is an error, which it returns then.
+func wholeError(resp *http.Response) (failure []byte) {
+	buf, err := make([]byte, 0, 512), error(nil)
+	for err == nil && maybeError(buf) && len(buf) < maxRefusal {
+		buf = slices.Grow(buf, 512)
 		var n int
 		n, err = resp.Body.Read(buf[len(buf):cap(buf)])
 		buf = buf[:len(buf)+n]
-		if stream {
-			failure, clear = firstEvent(buf)
-			clear = clear || r.cfg.Now().Sub(begin) > maxHeld
-			continue
-		}
-		failure = nil
-		if clear = !maybeError(buf); !clear && errors.Is(err, io.EOF) {
-			failure = buf
-		}
+	}
+	if errors.Is(err, io.EOF) && maybeError(buf) {
+		failure = buf
 	}
 	resp.Body = replay(buf, err, resp.Body)
 	return failure
@@ -195,25 +186,6 @@ func (r *replayed) Read(p []byte) (int, error) {
 	}
 	r.head = nil
 	return r.ReadCloser.Read(p)
-}
-
-// firstEvent returns the data of an event that is an error, where nothing but events without
-// content stand before it. clear is false as long as it can't be said.
-func firstEvent(buf []byte) (failure []byte, clear bool) {
-	_ = model.ReadEvents(bytes.NewReader(buf), 0, func(e model.ServerEvent) error {
-		typ := jsonx.StringAt(e.Data, "type")
-		switch {
-		case typ == "response.created", typ == "response.in_progress":
-			return nil
-		case typ == "response.failed":
-			failure = jsonx.Get(e.Data, "response")
-		case e.Name == "error", typ == "error", jsonx.IsObject(jsonx.Get(e.Data, "error")):
-			failure = e.Data
-		}
-		clear = true
-		return io.EOF
-	})
-	return failure, clear
 }
 
 // maybeError reports whether an answer that is no stream begins like an error.
