@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/clew-dev/clew/internal/jsonx"
 	"github.com/clew-dev/clew/internal/ledger"
 	"github.com/clew-dev/clew/internal/redact"
 	"github.com/clew-dev/clew/internal/text"
@@ -116,7 +117,7 @@ func newDigest(in *Input, cache *Cache) *digest {
 	if in.Ledger != nil {
 		d.led = *in.Ledger
 	} else {
-		d.led = readLedger(in, previous, details)
+		d.led = d.readLedger(previous, details)
 	}
 	for _, c := range d.led.Commands {
 		if c.Status == ledger.StatusFailed && c.Entry != "" {
@@ -156,19 +157,43 @@ func (d *digest) takeThoughts() {
 // silentBelow: an agent that says something in less than one of so many answers is silent.
 const silentBelow = 5
 
-func readLedger(in *Input, previous string, details []byte) ledger.Ledger {
-	var items []session.Item
+// readLedger reads the ledger of the input. Of an earlier summary that is known from its
+// text alone, files and todos are those that the text lists.
+func (d *digest) readLedger(previous string, details []byte) ledger.Ledger {
+	r := ledger.NewReader(ledger.Options{Cwd: d.in.Cwd})
+	add := func(m *message.Message) { r.Add([]session.Item{{Message: m}}) }
 	if previous != "" {
-		items = append(items, session.Item{Message: &message.Message{
-			Role: message.RoleCompactionSummary, Summary: previous, Details: details,
-		}})
+		add(&message.Message{Role: message.RoleCompactionSummary, Summary: previous, Details: details})
 	}
-	for _, it := range slices.Concat(in.Items, in.Prefix) {
+	if d.prev != nil && jsonx.Get(details, "clew") == nil {
+		r.Merge(d.prev.facts())
+	}
+	for _, it := range slices.Concat(d.in.Items, d.in.Prefix) {
 		if it.Message != nil && it.Message.Role != message.RoleCompactionSummary {
-			items = append(items, it)
+			r.Add([]session.Item{it})
 		}
 	}
-	return ledger.Read(items, ledger.Options{Cwd: in.Cwd})
+	return r.Ledger()
+}
+
+// facts returns the files and what is to be done as the ledger has them.
+func (d *Document) facts() (l ledger.Ledger) {
+	list := func(to *[]ledger.File, s ledger.State, paths []string) {
+		for _, p := range paths {
+			*to = append(*to, ledger.File{Path: p, State: s, Read: s == ledger.StateRead})
+		}
+	}
+	f := &d.Files
+	list(&l.Files, ledger.StateRead, f.Read.Paths)
+	list(&l.Files, ledger.StateModified, f.Modified.Paths)
+	list(&l.Files, ledger.StateCreated, f.Created.Paths)
+	list(&l.Files, ledger.StateDeleted, f.Deleted.Paths)
+	list(&l.Weak, ledger.StateModified, f.Shell.Paths)
+	list(&l.Weak, ledger.StateCreated, f.Scratch.Paths)
+	for _, t := range d.Next {
+		l.Todos = append(l.Todos, ledger.Todo{Text: t.Text, Status: ledger.TodoOpen})
+	}
+	return l
 }
 
 // withoutFileBlocks takes away pi's file lists at the end of a summary. The

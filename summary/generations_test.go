@@ -63,7 +63,11 @@ func TestTenGenerations(t *testing.T) {
 					items = append([]session.Item{*before}, items...)
 				}
 				facts := ledger.Read(items, ledger.Options{Cwd: cwd})
-				out = summarize(t, summary.Input{Items: items, Cwd: cwd, Budget: budget, Ledger: &facts})
+				kept := &facts
+				if !withDetails { // the summary reads it, its own text among the rest
+					kept = nil
+				}
+				out = summarize(t, summary.Input{Items: items, Cwd: cwd, Budget: budget, Ledger: kept})
 				if out.Tokens > budget {
 					t.Fatalf("%s, generation %d: %d tokens of %d", name, generation, out.Tokens, budget)
 				}
@@ -73,10 +77,6 @@ func TestTenGenerations(t *testing.T) {
 				q := out.Document.Quotes
 				if want := fmt.Sprintf("now do step %d of parseEntry", generation); len(q) == 0 || q[len(q)-1].Text != want {
 					t.Fatalf("%s, generation %d: the last request is lost:\n%s", name, generation, out.Text)
-				}
-				kept := &facts
-				if !withDetails {
-					kept = nil
 				}
 				item := previous(t, out, kept)
 				before = &item

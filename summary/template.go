@@ -224,22 +224,6 @@ func (t *Template) part(k kind) part {
 	return t.part(kindContext) // no template but the first has the story
 }
 
-// lookup finds the parts of a section in all templates. Documents of earlier versions
-// had names worth spelling right in a section of their own.
-func lookup(section string) (found []part) {
-	if section == "Names" {
-		return []part{{section, "", kindContext}}
-	}
-	for _, t := range Templates() {
-		for _, p := range t.parts {
-			if p.section == section && section != "" {
-				found = append(found, p)
-			}
-		}
-	}
-	return found
-}
-
 // Render writes the document as Markdown. Empty sections are left out. Every
 // statement is a list item on one line and every quoted line begins with ">",
 // so no text can pass for a heading or end its section.

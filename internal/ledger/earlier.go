@@ -1,10 +1,8 @@
 package ledger
 
 import (
-	"cmp"
 	"encoding/json"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/clew-dev/clew/internal/jsonx"
@@ -13,43 +11,28 @@ import (
 )
 
 // fromSummary returns what an earlier summary knows: the ledger in its details (member
-// "clew", member "ledger"), else pi's file lists there (readFiles, modifiedFiles), else the
-// lists in its text: files in pi's tag blocks and in lines that begin with "Read:" or
-// "Modified:"; files, rules, todos and decisions under the headings of our documents, which
-// models are asked to use too. Nothing else in a text is evidence.
+// "clew", member "ledger"), else pi's file lists there (readFiles, modifiedFiles), else those
+// in the tags at the end of its text. Nothing else in a text is evidence.
 func fromSummary(summary string, details json.RawMessage) (l Ledger) {
 	details = jsonx.One(details)
 	if own := jsonx.Get(jsonx.Get(details, "clew"), "ledger"); jsonx.IsObject(own) && json.Unmarshal(own, &l) == nil {
 		return l
 	}
 	l = Ledger{}
-	read, modified := jsonx.Get(details, "readFiles"), jsonx.Get(details, "modifiedFiles")
-	if jsonx.IsArray(read) || jsonx.IsArray(modified) {
-		l.list("read", stringList(read)...)
-		l.list("modified", stringList(modified)...)
-		return l
-	}
-	tag, section, heading := "", "", ""
-	for line := range strings.SplitSeq(summary, "\n") {
-		line = strings.TrimRight(line, " \t\r")
-		switch {
-		case tag != "" && line == "</"+tag+"-files>":
-			tag = ""
-		case tag != "":
-			l.list(tag, line)
-		case line == "<read-files>" || line == "<modified-files>":
-			tag = strings.TrimSuffix(line[1:], "-files>")
-		case strings.HasPrefix(line, "## "):
-			section, heading = strings.ToLower(line[3:]), ""
-		case strings.HasPrefix(line, "### "):
-			heading = strings.ToLower(line[4:])
-		default:
-			if m := listItem().FindStringSubmatch(line); m != nil {
-				l.item(section, heading, m[1])
-			}
+	for _, of := range []struct {
+		state       State
+		member, tag string
+	}{{StateRead, "readFiles", "read-files"}, {StateModified, "modifiedFiles", "modified-files"}} {
+		names := stringList(jsonx.Get(details, of.member))
+		if !jsonx.IsArray(jsonx.Get(details, "readFiles")) && !jsonx.IsArray(jsonx.Get(details, "modifiedFiles")) {
+			_, rest, _ := strings.Cut(summary, "<"+of.tag+">\n")
+			list, _, _ := strings.Cut(rest, "\n</"+of.tag+">")
+			names = strings.Split(list, "\n")
+		}
+		for _, name := range names {
+			l.Files = append(l.Files, File{Path: strings.TrimSpace(name), State: of.state, Read: of.state == StateRead})
 		}
 	}
-	slices.SortStableFunc(l.Files, func(a, b File) int { return slices.Index(states, a.State) - slices.Index(states, b.State) })
 	return l
 }
 
@@ -68,84 +51,9 @@ func stringList(arr []byte) (out []string) {
 	return out
 }
 
-var (
-	listItem = text.Pattern(`^(?:[-*]|[0-9]{1,3}[.)]) +(\S.*)$`)
-	// endHandle matches what our documents put after a line.
-	endHandle = text.Pattern(` \[#[^\[\],#\s]*(, replaced)?\]$`)
-	// noneWord are the words with which a model says that a list is empty.
-	noneWord = text.Words(`none (none) n/a none. nothing 无 なし 없음`)
-)
-
-// listOf says what stands under a heading. What is the state of a file stands in a section
-// of files.
-var listOf = map[string]string{
-	"constraints & preferences": "rules", "user preferences": "rules", "rules": "rules",
-	"key decisions": "decisions", "key results": "decisions", "decisions": "decisions",
-	"next steps": "todos", "pending tasks": "todos", "state/next": "todos",
-	"files": "files", "code changes": "files",
-	"modified": "modified", "created": "created", "deleted": "deleted", "read": "read",
-	"created as scratch": "weak created", "written by commands": "weak modified",
-}
-
-func (l *Ledger) item(section, heading, item string) {
-	what := cmp.Or(listOf[section+"/"+heading], listOf[cmp.Or(heading, section)])
-	s := clipText(endHandle().ReplaceAllString(strings.TrimPrefix(item, "[ ] "), ""))
-	low := strings.ToLower(s)
-	switch {
-	case what == "":
-	case what == "files":
-		if name, rest, _ := strings.Cut(item, ": "); name == "Read" || name == "Modified" {
-			l.list(strings.ToLower(name), strings.Split(rest, ",")...)
-		}
-	case what != "rules" && what != "decisions" && what != "todos":
-		if listOf[section] == "files" {
-			l.list(what, listedPaths(item)...)
-		}
-	case s == "" || noneWord()[low] || low == "(none yet)":
-	case what == "rules":
-		l.Rules = append(l.Rules, Statement{Text: s, Replaced: s != item && strings.HasSuffix(item, ", replaced]")})
-	case what == "decisions":
-		l.Decisions = append(l.Decisions, Statement{Text: s, Weight: 1})
-	case what == "todos":
-		l.Todos = append(l.Todos, Todo{Text: s, Status: TodoOpen})
-	}
-}
-
-// list adds files in a state, or weak evidence of one.
-func (l *Ledger) list(what string, names ...string) {
-	list := &l.Files
-	state, weak := strings.CutPrefix(what, "weak ")
-	if weak {
-		list = &l.Weak
-	}
-	for _, name := range names {
-		*list = append(*list, File{Path: strings.TrimSpace(name), State: State(state), Read: state == "read"})
-	}
-}
-
-// listedPaths returns the files of an item: "path — what changed", "dir/{a.go,b.go}", or a
-// path in quotes, which may hold anything.
-func listedPaths(item string) []string {
-	if quoted, err := strconv.QuotedPrefix(item); err == nil && item[0] == '"' {
-		path, _ := strconv.Unquote(quoted)
-		return []string{path}
-	}
-	item, _, _ = strings.Cut(item, " — ")
-	dir, names, _ := strings.Cut(item, "{")
-	names, closed := strings.CutSuffix(names, "}")
-	if !closed || !strings.Contains(names, ",") || dir != "" && !strings.HasSuffix(dir, "/") {
-		return []string{item}
-	}
-	out := strings.Split(names, ",")
-	for i, name := range out {
-		out[i] = dir + strings.TrimSpace(name)
-	}
-	return out
-}
-
-// merge takes in an earlier ledger. What it says is newer than what came before
+// Merge takes in an earlier ledger. What it says is newer than what came before
 // it and older than what follows.
-func (r *Reader) merge(l Ledger) {
+func (r *Reader) Merge(l Ledger) {
 	r.mergeFiles(&r.files, l.Files)
 	r.mergeFiles(&r.weak, l.Weak)
 	for _, c := range l.Commands {

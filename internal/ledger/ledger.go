@@ -12,7 +12,7 @@
 //
 // A ledger is cumulative: Read merges what earlier compactions and branch
 // summaries among the items stored in their details, or, where they stored
-// nothing, the lists in their text.
+// nothing, pi's lists of files in their text.
 package ledger
 
 import (

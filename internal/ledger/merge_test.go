@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
-	"strings"
 	"testing"
 
 	"github.com/clew-dev/clew/internal/ledger"
@@ -43,21 +42,6 @@ func TestFromSummary(t *testing.T) {
 			text: "## Goal\nx\n\n<read-files>\nb.go\n/home/user/project/c.go\n</read-files>\n\n<modified-files>\na.go\n</modified-files>",
 			want: "read b.go; read c.go; modified a.go",
 		},
-		{
-			name: "lines of another program",
-			text: "## Summary\nRead: no.go\n\n## Files\n- Read: b.go, c.go\n- Modified: a.go\n",
-			want: "read b.go; read c.go; modified a.go",
-		},
-		{
-			name: "lists of our documents",
-			text: "## Files\n### Modified\n- a.go\n### Created\n- n.go\n### Deleted\n- d.go\n### Read\n- b.go\n(3 more)\n\n## User Messages\n[#x]\n> ### Modified\n> - no.go\n",
-			want: "read b.go; modified a.go; created n.go; deleted d.go",
-		},
-		{
-			name: "files with what changed in them, several of a folder, and files that are not of the project",
-			text: "## Files\n\n### Modified\n- a.go — reads lines - and words\n- sub/{b.go, c.go} — tests\n### Created\n- \"a — {b,c}.go\" — odd\n- {d.go,e.go}\n- app/{id}.ts\n### Written by Commands\n- out.log\n### Created as scratch\n- /tmp/x.py — a probe\n### Created as Scratch\n- /tmp/y.py\n\n<read-files>\nr.go\n</read-files>",
-			want: "read r.go; modified a.go; modified sub/b.go; modified sub/c.go; created a — {b,c}.go; created d.go; created e.go; created app/{id}.ts; weak modified out.log; created /tmp/x.py; created /tmp/y.py",
-		},
 		{name: "details that are no JSON", text: "nothing", details: `{"clew":`},
 		{name: "details of the wrong kind", details: `{"clew":{"ledger":{"files":"x"}},"readFiles":7}`},
 		{name: "states that are none", details: `{"clew":{"ledger":{"files":[{"path":"a","state":"stolen"},{"path":"","state":"read"}]}}}`},
@@ -72,36 +56,6 @@ func TestFromSummary(t *testing.T) {
 				t.Errorf("got %q, %v; want %q", got, ok, c.want)
 			}
 		})
-	}
-}
-
-// The lists of sentences in a summary's text, under the headings of each of our templates.
-func TestFromSummarySentences(t *testing.T) {
-	for _, c := range []struct{ text, want string }{
-		{
-			"## Constraints & Preferences\n- Use tabs. [#a]\n- Use spaces. [#b, replaced]\n## Key Decisions\n- Redis it is.\n## Next Steps\n1. Test it. [#c]\n- [ ] Ship it.",
-			"rule Use tabs.; replaced Use spaces.; decision Redis it is.; todo Test it.; todo Ship it.",
-		},
-		{
-			"## Goal\nA parser.\n## Rules\n- Use tabs.\n- none\n## State\n### Done\n- The reader.\n### Next\n1. Test it.\n2. Ship it.\n## Decisions\n- Redis it is.\n## Sources\n### Next\n- next.config.js",
-			"rule Use tabs.; decision Redis it is.; todo Test it.; todo Ship it.",
-		},
-	} {
-		l, _ := fromSummary(c.text, "", ledger.Options{})
-		var got []string
-		for _, s := range l.Rules {
-			kind := map[bool]string{false: "rule ", true: "replaced "}[s.Replaced]
-			got = append(got, kind+s.Text)
-		}
-		for _, s := range l.Decisions {
-			got = append(got, "decision "+s.Text)
-		}
-		for _, s := range l.Todos {
-			got = append(got, "todo "+s.Text)
-		}
-		if s := strings.Join(got, "; "); s != c.want {
-			t.Errorf("%s\n got %s\nwant %s", c.text, s, c.want)
-		}
 	}
 }
 

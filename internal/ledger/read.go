@@ -17,7 +17,7 @@ type Options struct{ Cwd string }
 
 // Read computes the ledger of a range of messages, oldest first. Summaries
 // among them are merged where they stand: by the ledger or the file lists in
-// their details, else by the lists in their text. Secrets in what it keeps are
+// their details, else by pi's lists in their text. Secrets in what it keeps are
 // replaced by marks.
 func Read(items []session.Item, opt Options) Ledger {
 	r := NewReader(opt)
@@ -104,7 +104,7 @@ func (r *Reader) message(m *message.Message) {
 			r.user(m)
 		}
 	case message.RoleCompactionSummary, message.RoleBranchSummary:
-		r.merge(fromSummary(m.Summary, m.Details))
+		r.Merge(fromSummary(m.Summary, m.Details))
 	case message.RoleSystem, message.RoleCustom:
 	}
 }

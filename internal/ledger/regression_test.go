@@ -41,9 +41,6 @@ func TestSmallReadings(t *testing.T) {
 		{"an error that begins with Command", func(t *testchat.Chat) {
 			t.Bash("foo", "Command 'foo' not found, did you mean:\nx y").Failed()
 		}, []string{"Command 'foo' not found"}, nil},
-		{"items after several blanks", func(t *testchat.Chat) {
-			t.Add(&message.Message{Role: message.RoleCompactionSummary, Summary: "## Next Steps\n*   do the thing\n"})
-		}, []string{`"text":"do the thing"`}, nil},
 		{"a build that passes beside a test", func(t *testchat.Chat) {
 			t.Bash("go build ./...", "boom error").Failed()
 			t.Bash("go build ./... && go test ./...", "ok")
