@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	_ "embed"
 	"regexp"
 	"runtime"
 	"strings"
@@ -16,6 +17,7 @@ type replyFunc = func(*modeltest.Exchange) modeltest.Reply
 type agent struct {
 	name  string
 	npm   []string // packages; the version of the first is shown
+	in    string   // the folder that they are installed in, where it is not called like the program
 	bin   string   // below node_modules
 	files map[string]string
 	env   []string
@@ -32,6 +34,7 @@ type agent struct {
 	noRecall   bool                       // it has no MCP
 	byPath     bool                       // a session is named by its file
 	loads      func(file string) []string // the command that loads a session, where it needs one
+	turns      bool                       // it goes on after a closing text, until it is told that it is done
 }
 
 func (a *agent) version() string {
@@ -109,7 +112,7 @@ trust_level = "trusted"
 	},
 	{
 		name: "gemini-cli", npm: []string{"@google/gemini-cli@0.61.0"}, bin: ".bin/gemini",
-		files: map[string]string{".gemini/settings.json": `{"security":{"auth":{"selectedType":"gemini-api-key"}},"privacy":{"usageStatisticsEnabled":false},"general":{"disableAutoUpdate":true},"model":{"compressionThreshold":0.003}}`},
+		files: map[string]string{".gemini/settings.json": `{"security":{"auth":{"selectedType":"gemini-api-key"}},"privacy":{"usageStatisticsEnabled":false},"general":{"disableAutoUpdate":true},"model":{"compressionThreshold":{share},"disableLoopDetection":true}}`},
 		env:   []string{"GEMINI_API_KEY=sk-test", "GOOGLE_GEMINI_BASE_URL={url}", "GEMINI_CLI_TRUST_WORKSPACE=true"},
 		args: func(session, prompt string) []string {
 			args := []string{"-p", prompt, "--model", "gemini-2.5-flash", "--yolo"}
@@ -154,6 +157,27 @@ trust_level = "trusted"
 		shell: regexp.MustCompile(`^bash$`), shellArg: "command", full: 58_000, inPrompt: true,
 		loads: func(file string) []string { return []string{"import", file} },
 	},
+}
+
+//go:embed sdk.mjs
+var sdkScript string
+
+// sdks are programs of our own with the vendors' SDKs for Node, for the gateway alone.
+func sdks() (out []agent) {
+	for _, s := range []struct{ name, kind, pkg string }{
+		{"anthropic-sdk", "anthropic", "@anthropic-ai/sdk@1.12.0"},
+		{"openai-chat", "chat", "openai@7.57.0"},
+		{"openai-responses", "responses", "openai@7.57.0"},
+		{"google-genai", "gemini", "@google/genai@3.1.0"},
+	} {
+		out = append(out, agent{
+			name: s.name, in: "sdks", npm: []string{s.pkg, "@anthropic-ai/sdk@1.12.0", "openai@7.57.0", "@google/genai@3.1.0", node22()}, bin: ".bin/node",
+			files: map[string]string{"../sdks/sdk.mjs": sdkScript},
+			args:  func(_, prompt string) []string { return []string{"{dir}/sdks/sdk.mjs", s.kind, prompt} },
+			shell: regexp.MustCompile(`^run$`), shellArg: "command", turns: true,
+		})
+	}
+	return out
 }
 
 // node22 is the package with the Node that pi needs.

@@ -42,6 +42,7 @@ type loop struct {
 type figures struct {
 	requests, refused, compacted int     // of the loop; answered with an error; for a summary of the program's own
 	cached                       float64 // share of the input that a cache of what was sent before had
+	below                        float64 // the same of the requests that the window of the gateway's run has room for
 	broken                       []string
 	err                          error
 }
@@ -52,10 +53,13 @@ var bound = append([]wire.Rule{wire.RuleThinking}, pairing...)
 func (l *loop) answer(x *modeltest.Exchange) modeltest.Reply {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(tools(x.Request)) < 2 || l.made >= l.calls {
+	if !l.works(x.Request) || l.made >= l.calls {
 		return modeltest.Text("Done.")
 	}
 	l.made++
+	if l.agent.turns && l.made%7 == 0 {
+		return modeltest.Text(fmt.Sprintf("Counted up to step %d.", l.made))
+	}
 	from := 1000 * l.made
 	reply := call(fmt.Sprintf("call_%d", l.made), l.agent.shell, map[string]any{
 		l.agent.shellArg: fmt.Sprintf("seq %d %d", from, from+500), "description": "counts on",
@@ -70,10 +74,18 @@ func (l *loop) answer(x *modeltest.Exchange) modeltest.Reply {
 	return reply
 }
 
-// runLoop lets a program make so many calls; with a window, through the gateway.
-func (t *trial) runLoop(a *agent, calls int, window int64) (f figures, events map[gateway.Outcome]int) {
+// works tells a request of the loop from one for a title, which has no tools.
+func (l *loop) works(body []byte) bool { return len(tools(body)) > 1 || l.agent.turns }
+
+// runLoop lets a program make so many calls, straight to a server without a limit, or through
+// the gateway to one with a window.
+func (t *trial) runLoop(a *agent, calls int, window int64, straight bool) (f figures, events map[gateway.Outcome]int) {
 	l := &loop{calls: calls, agent: a, events: map[gateway.Outcome]int{}}
-	l.srv = modeltest.Start(modeltest.Config{AnyKey: true, Rules: bound, Window: window, BindThinking: true, Reply: l.answer})
+	limit := window
+	if straight {
+		limit = 0
+	}
+	l.srv = modeltest.Start(modeltest.Config{AnyKey: true, Rules: bound, Window: limit, BindThinking: true, Reply: l.answer})
 	defer l.srv.Close()
 	h, err := gateway.NewHandler(gateway.HandlerConfig{
 		Upstreams: map[string]string{"anthropic": l.srv.URL, "openai": l.srv.URL, "gemini": l.srv.URL},
@@ -93,7 +105,7 @@ func (t *trial) runLoop(a *agent, calls int, window int64) (f figures, events ma
 	}
 	front := http.Handler(h)
 	name := a.name + "-through"
-	if window == 0 {
+	if straight {
 		name = a.name + "-straight"
 		front = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
@@ -109,14 +121,18 @@ func (t *trial) runLoop(a *agent, calls int, window int64) (f figures, events ma
 	if err := t.settle(a); err != nil {
 		return figures{err: err}, nil
 	}
-	out, err := t.command(name, t.program(a), a.args("", prompt)...)
+	args := a.args("", prompt)
+	for i := range args {
+		args[i] = t.expand(args[i])
+	}
+	out, err := t.command(name, t.program(a), args...)
 	if err == nil && !strings.Contains(out, "Done.") {
 		err = fmt.Errorf("it ended without an answer; see %s", filepath.Join(t.logs, name+".txt"))
 	}
 	if err == nil && l.made < calls {
 		err = fmt.Errorf("it ended after %d calls", l.made)
 	}
-	f = l.figures()
+	f = l.figures(window)
 	if werr := os.WriteFile(filepath.Join(t.logs, name+"-events.jsonl"), l.log.Bytes(), 0o600); err == nil {
 		err = werr
 	}
@@ -127,9 +143,9 @@ func (t *trial) runLoop(a *agent, calls int, window int64) (f figures, events ma
 var marker = regexp.MustCompile(`,?"cache_control":\{[^{}]*\}`)
 
 // figures reads what the server has seen.
-func (l *loop) figures() (f figures) {
+func (l *loop) figures(window int64) (f figures) {
 	var before []string
-	var all, had int
+	var all, had, fitting, hadOf int
 	for _, x := range l.srv.Exchanges() {
 		last := lastMessage(x.Request)
 		f.broken = append(f.broken, x.Violations...)
@@ -143,7 +159,7 @@ func (l *loop) figures() (f figures) {
 		case compacting.MatchString(last) && !isResult.MatchString(last) && !strings.Contains(last, prompt):
 			f.compacted++
 			continue
-		case len(tools(x.Request)) < 2:
+		case !l.works(x.Request):
 			continue
 		}
 		f.requests++
@@ -151,10 +167,13 @@ func (l *loop) figures() (f figures) {
 		if before != nil {
 			size, read := cached(before, now)
 			all, had = all+size, had+read
+			if int64(size)/4 <= window {
+				fitting, hadOf = fitting+size, hadOf+read
+			}
 		}
 		before = now
 	}
-	f.cached = float64(had) / float64(max(all, 1))
+	f.cached, f.below = float64(had)/float64(max(all, 1)), float64(hadOf)/float64(max(fitting, 1))
 	return f
 }
 
@@ -191,14 +210,14 @@ func blocks(body []byte) (out []string) {
 // tryGateway prints a row for each program.
 func (t *trial) tryGateway(chosen []*agent, calls int, window int64) (ok bool, err error) {
 	t.limit = 10 * time.Minute
-	t.more = []string{"CLAUDE_CODE_MAX_OUTPUT_TOKENS=4000", "DISABLE_AUTO_COMPACT=1"}
-	t.size, t.full = "900000", "900000" // what the programs believe the window to be
+	t.more = []string{"CLAUDE_CODE_MAX_OUTPUT_TOKENS=4000", "DISABLE_AUTO_COMPACT=1", "OPENAI_BASE_URL={url}/v1"}
+	t.size, t.full, t.share = "900000", "900000", "0.95" // what the programs believe the window to be
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "program\tversion\trequests\trefused\tseen by the program\tepochs\tits own compactions\tcache, straight\tcache, gateway\tshare\t\n")
+	fmt.Fprintf(w, "program\tversion\trequests\trefused\tseen by the program\tepochs\tits own compactions\tcache, straight\tbelow the window\tgateway\tshare\tof what is below\t\n")
 	ok = true
 	for _, a := range chosen {
-		straight, _ := t.runLoop(a, calls, 0)
-		through, events := t.runLoop(a, calls, window)
+		straight, _ := t.runLoop(a, calls, window, true)
+		through, events := t.runLoop(a, calls, window, false)
 		seen := "no error"
 		for _, f := range []figures{straight, through} {
 			if f.err != nil || len(f.broken) > 0 {
@@ -206,9 +225,9 @@ func (t *trial) tryGateway(chosen []*agent, calls int, window int64) (ok bool, e
 				fmt.Fprintf(os.Stderr, "%s: %v; broken rules: %.500s\n", a.name, f.err, strings.Join(f.broken, "; "))
 			}
 		}
-		share := through.cached / max(straight.cached, 1e-9)
-		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\t%d\t%d\t%.3f\t%.3f\t%.3f\t\n", a.name, a.version(), through.requests, through.refused, seen,
-			events[gateway.Compacted]+events[gateway.Rescued], through.compacted, straight.cached, through.cached, share)
+		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\t%d\t%d\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t\n", a.name, a.version(), through.requests, through.refused, seen,
+			events[gateway.Compacted]+events[gateway.Rescued], through.compacted, straight.cached, straight.below, through.cached,
+			through.cached/max(straight.cached, 1e-9), through.cached/max(straight.below, 1e-9))
 		if err := w.Flush(); err != nil {
 			return false, err
 		}

@@ -11,6 +11,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -37,12 +38,12 @@ func main() {
 	calls := flag.Int("calls", 150, "with -gateway: calls of a program")
 	window := flag.Int64("window", 64_000, "with -gateway: `TOKENS` of the server")
 	flag.Parse()
-	ok, err := run(*dir, flag.Args(), func(t *trial, chosen []*agent) (bool, error) {
-		if *through {
-			return t.tryGateway(chosen, *calls, *window)
-		}
-		return t.tryAll(chosen)
-	})
+	list, try := agents, (*trial).tryAll
+	if *through {
+		list = append(list, sdks()...)
+		try = func(t *trial, chosen []*agent) (bool, error) { return t.tryGateway(chosen, *calls, *window) }
+	}
+	ok, err := run(*dir, list, flag.Args(), try)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "trials:", err)
 	}
@@ -51,11 +52,11 @@ func main() {
 	}
 }
 
-func run(dir string, names []string, try func(*trial, []*agent) (bool, error)) (ok bool, err error) {
+func run(dir string, list []agent, names []string, try func(*trial, []*agent) (bool, error)) (ok bool, err error) {
 	var chosen []*agent
-	for i := range agents {
-		if len(names) == 0 || slices.Contains(names, agents[i].name) {
-			chosen = append(chosen, &agents[i])
+	for i := range list {
+		if len(names) == 0 || slices.Contains(names, list[i].name) {
+			chosen = append(chosen, &list[i])
 		}
 	}
 	if len(chosen) == 0 {
@@ -65,7 +66,7 @@ func run(dir string, names []string, try func(*trial, []*agent) (bool, error)) (
 		return false, err
 	}
 	dir = filepath.Join(dir, "clew-trials") // what is in it is removed
-	t := &trial{dir: dir, home: filepath.Join(dir, "home"), project: filepath.Join(dir, "project"), logs: filepath.Join(dir, "logs"), limit: stepTime, size: "60000", full: "50000"}
+	t := &trial{dir: dir, home: filepath.Join(dir, "home"), project: filepath.Join(dir, "project"), logs: filepath.Join(dir, "logs"), limit: stepTime, size: "60000", full: "50000", share: "0.003"}
 	if err := t.prepare(); err != nil {
 		return false, err
 	}
@@ -73,9 +74,8 @@ func run(dir string, names []string, try func(*trial, []*agent) (bool, error)) (
 	defer t.fake.close()
 	t.url = t.fake.url
 	// What a session goes on in has to be there as well.
-	for i := range agents {
-		a := &agents[i]
-		if err := t.install(a); err != nil {
+	for i := range list {
+		if err := t.install(&list[i]); err != nil {
 			return false, err
 		}
 	}
@@ -109,7 +109,7 @@ type trial struct {
 	clew                     string
 	fake                     *fake
 	url                      string // where the programs find their models
-	size, full               string // what they take for the window, and where they compact
+	size, full, share        string // what they take for the window, and where they compact
 	limit                    time.Duration
 	more                     []string // variables of all programs
 }
@@ -141,8 +141,8 @@ func (t *trial) prepare() error {
 
 // install installs a program, writes its settings and sets clew up in it.
 func (t *trial) install(a *agent) error {
-	at := filepath.Join(t.dir, a.name)
-	if _, err := os.Stat(filepath.Join(at, "node_modules", a.bin)); errors.Is(err, os.ErrNotExist) {
+	at := filepath.Join(t.dir, cmp.Or(a.in, a.name))
+	if _, err := os.Stat(t.program(a)); errors.Is(err, os.ErrNotExist) {
 		if err := os.MkdirAll(at, 0o700); err != nil {
 			return err
 		}
@@ -151,7 +151,7 @@ func (t *trial) install(a *agent) error {
 			return fmt.Errorf("npm install %s: %w\n%s", strings.Join(a.npm, " "), err, out)
 		}
 	}
-	if err := t.settle(a); err != nil {
+	if err := t.settle(a); err != nil || a.in != "" {
 		return err
 	}
 	_, err := t.command(a.name+"-setup", t.clew, "setup", a.name, "--yes")
@@ -173,7 +173,7 @@ func (t *trial) settle(a *agent) error {
 }
 
 func (t *trial) expand(s string) string {
-	return strings.NewReplacer("{url}", t.url, "{size}", t.size, "{full}", t.full, "{home}", t.home, "{project}", t.project).Replace(s)
+	return strings.NewReplacer("{url}", t.url, "{size}", t.size, "{full}", t.full, "{share}", t.share, "{dir}", t.dir, "{home}", t.home, "{project}", t.project).Replace(s)
 }
 
 // command runs a program in the project, with a home of its own and no way to the network,
@@ -197,7 +197,9 @@ func (t *trial) command(log, name string, args ...string) (string, error) {
 			cmd.Env = append(cmd.Env, t.expand(e))
 		}
 	}
-	cmd.Env = append(cmd.Env, t.more...)
+	for _, e := range t.more {
+		cmd.Env = append(cmd.Env, t.expand(e))
+	}
 	var out, all strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &all
 	err := cmd.Run()
@@ -259,7 +261,7 @@ func (t *trial) step(a *agent, session, name, prompt string, f replyFunc) ([]req
 }
 
 func (t *trial) program(a *agent) string {
-	return filepath.Join(t.dir, a.name, "node_modules", a.bin)
+	return filepath.Join(t.dir, cmp.Or(a.in, a.name), "node_modules", a.bin)
 }
 
 // try makes all checks of a program.
