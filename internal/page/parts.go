@@ -287,12 +287,9 @@ func image(b *message.Block) part {
 type diffLine struct{ Tag, Text string }
 
 func diffLines(diff string) (out []diffLine) {
+	kind := text.DiffLines()
 	for l := range strings.Lines(text.Visible(diff)) {
-		tag := map[byte]string{'+': "ins", '-': "del", '@': "i"}[l[0]]
-		if strings.HasPrefix(l, "+++ ") || strings.HasPrefix(l, "--- ") {
-			tag = "i"
-		}
-		out = append(out, diffLine{tag, l})
+		out = append(out, diffLine{map[byte]string{'+': "ins", '-': "del", '@': "i", 'f': "i"}[kind(l)], l})
 	}
 	return out
 }

@@ -31,6 +31,17 @@ func TestCodeIsPainted(t *testing.T) {
 	}
 }
 
+// TestDiffTellsLinesFromNamesOfFiles: what a hunk has is no name of a file, whatever it begins with.
+func TestDiffTellsLinesFromNamesOfFiles(t *testing.T) {
+	dark := NewTheme(ModeDark, true)
+	lines := Diff(dark, "--- a.sql\n+++ a.sql\n@@ -1,2 +1,2 @@\n x\n--- old\n+++ new\n--- b.sql\n+++ b.sql\n@@ -1 +0,0 @@\n--- gone\n", 40, 0)
+	for i, style := range []lipgloss.Style{dark.Bold, dark.Bold, dark.Hunk, dark.Text, dark.Removed, dark.Added, dark.Bold, dark.Bold, dark.Hunk, dark.Removed} {
+		if before, _, _ := strings.Cut(dark.Paint(style, "x"), "x"); !strings.HasPrefix(lines[i], before) {
+			t.Errorf("line %d has another style: %q", i+1, lines[i])
+		}
+	}
+}
+
 // TestDiffHasTheColoursOfItsLanguage: a keyword stands out in added and removed lines, on the
 // background of these.
 func TestDiffHasTheColoursOfItsLanguage(t *testing.T) {

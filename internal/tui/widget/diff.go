@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"charm.land/lipgloss/v2"
+
+	"github.com/clew-dev/clew/internal/text"
 )
 
 // Diff draws a unified diff. Long lines are wrapped: nothing of a line is left
@@ -17,16 +19,26 @@ func Diff(t *Theme, unified string, width, most int) []string {
 		source = source[:most]
 	}
 	var out []string
-	language := ""
-	for i, l := range source {
-		style := t.diffStyle(l)
-		if name, ok := strings.CutPrefix(l, "+++ "); ok {
-			language = strings.TrimPrefix(path.Ext(name), ".")
-		}
-		if strings.HasPrefix(l, "--- ") && i+1 < len(source) && strings.HasPrefix(source[i+1], "+++ ") ||
-			strings.HasPrefix(l, "+++ ") && i > 0 && strings.HasPrefix(source[i-1], "--- ") {
-			out = append(out, diffLine(t, t.Bold, "", l, width)...) // the names of the files
+	language, kind := "", text.DiffLines()
+	for _, l := range source {
+		style := t.Text
+		switch kind(l) {
+		case 'f':
+			if name, ok := strings.CutPrefix(l, "+++ "); ok {
+				language = strings.TrimPrefix(path.Ext(name), ".")
+			}
+			out = append(out, diffLine(t, t.Bold, "", l, width)...)
 			continue
+		case '@':
+			style = t.Hunk
+		case '+':
+			style = t.Added
+		case '-':
+			style = t.Removed
+		default:
+			if strings.HasPrefix(l, `\`) {
+				style = t.Dim
+			}
 		}
 		out = append(out, diffLine(t, style, language, l, width)...)
 	}
@@ -37,20 +49,6 @@ func Diff(t *Theme, unified string, width, most int) []string {
 }
 
 func countMore(n int) string { return strings.Replace(Counted(n, "line"), " ", " more ", 1) }
-
-func (t *Theme) diffStyle(l string) lipgloss.Style {
-	switch {
-	case strings.HasPrefix(l, "@@"):
-		return t.Hunk
-	case strings.HasPrefix(l, "+"):
-		return t.Added
-	case strings.HasPrefix(l, "-"):
-		return t.Removed
-	case strings.HasPrefix(l, `\`):
-		return t.Dim
-	}
-	return t.Text
-}
 
 func diffLine(t *Theme, style lipgloss.Style, language, l string, width int) []string {
 	if width < 3 || l == "" {
