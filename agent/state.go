@@ -211,7 +211,7 @@ func (a *Agent) Tree(ctx context.Context) ([]Node, error) {
 		switch e.Type {
 		case session.TypeLabel:
 			l, _ := e.Label()
-			labels[l.TargetID] = l.Label
+			labels[l.TargetID], n.Text = l.Label, cmp.Or(l.Label, "taken away")
 		case session.TypeSessionInfo:
 			n.Text, _ = e.SessionName()
 		case session.TypeCustom:

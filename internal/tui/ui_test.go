@@ -602,6 +602,24 @@ func TestTreeMovesAtOnce(t *testing.T) {
 	}
 }
 
+// TestTreeShowsTakenLabels: among all entries a label says what it is, and that it was taken away.
+func TestTreeShowsTakenLabels(t *testing.T) {
+	x := newTerm(t, nil)
+	x.fill(1)
+	a := x.u.cfg.Host.Agent()
+	for _, label := range []string{"start", ""} {
+		if err := a.Label(t.Context(), a.State().Leaf, label); err != nil {
+			t.Fatal(err)
+		}
+	}
+	x.idle()
+	x.say("/tree")
+	x.sees("Enter go · Esc leave")
+	x.press("ctrl+a")
+	x.sees("label: start")
+	x.sees("label: taken away")
+}
+
 // TestPi112TypedWhileTheTreeMoves: what was typed while the summary of a branch is
 // made is not overwritten.
 func TestPi112TypedWhileTheTreeMoves(t *testing.T) {
