@@ -12,6 +12,7 @@ import (
 	"github.com/clew-dev/clew/hook"
 	"github.com/clew-dev/clew/internal/branch"
 	"github.com/clew-dev/clew/session"
+	"github.com/clew-dev/clew/session/jsonl"
 )
 
 type branchFlags struct {
@@ -96,16 +97,10 @@ func runBranch(cmd *cobra.Command, name, target string, fl branchFlags) error {
 	if err != nil {
 		return err
 	}
-	f, err := openSession(cmd, name, fl.dryRun)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	r := &branchReport{File: f.Path(), DryRun: fl.dryRun}
-	if err := r.run(cmd, f, target, policy, opt); err != nil {
-		return err
-	}
-	return show(cmd, r)
+	return withSession(cmd, name, fl.dryRun, func(f *jsonl.File) (result, error) {
+		r := &branchReport{File: f.Path(), DryRun: fl.dryRun}
+		return r, r.run(cmd, f, target, policy, opt)
+	})
 }
 
 func (r *branchReport) run(cmd *cobra.Command, store session.Store, name string, policy compact.Policy, opt clew.BranchOptions) error {
@@ -280,7 +275,15 @@ func (r *report) again(text string) {
 func newUndo() *cobra.Command {
 	var opt session.UndoOptions
 	cmd := newCommand("undo", groupChange)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error { return runUndo(cmd, args[0], opt) }
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return withLog(cmd, args[0], func(f *jsonl.File, log *session.Log) (_ result, err error) {
+			r := &undoReport{File: f.Path()}
+			if r.Undone, err = log.Undo(cmd.Context(), opt); err != nil {
+				return nil, undoError(f.Path(), err)
+			}
+			return r, r.measure(cmd.Context(), f, log.Leaf())
+		})
+	}
 	cmd.Flags().BoolVar(&opt.KeepLater, "keep-later", false, "append the messages that came after the pass again")
 	jsonFlag(cmd)
 	return cmd
@@ -291,27 +294,6 @@ type undoReport struct {
 	File string `json:"file"`
 	session.Undone
 	contextSize
-}
-
-func runUndo(cmd *cobra.Command, name string, opt session.UndoOptions) error {
-	ctx := cmd.Context()
-	f, err := openSession(cmd, name, false)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	log, err := session.NewLog(ctx, f, session.Options{})
-	if err != nil {
-		return err
-	}
-	r := undoReport{File: f.Path()}
-	if r.Undone, err = log.Undo(ctx, opt); err != nil {
-		return undoError(f.Path(), err)
-	}
-	if err := r.measure(ctx, f, log.Leaf()); err != nil {
-		return err
-	}
-	return show(cmd, &r)
 }
 
 // undoError says what to do about an undo that did not happen.

@@ -269,7 +269,7 @@ func (fl *chatFlags) runRPC(ctx context.Context, cmd *cobra.Command, c chat.Conf
 		return err
 	}
 	for _, w := range s.Warnings() {
-		fmt.Fprintf(cmd.ErrOrStderr(), "clew: %s\n", oneLine(w))
+		fmt.Fprintf(cmd.ErrOrStderr(), "clew: %s\n", printable(w))
 	}
 	err = srv.Serve(ctx, s, cmd.InOrStdin())
 	if ctx.Err() != nil {

@@ -88,5 +88,8 @@ func TestTerminalEndsAtSIGTERM(t *testing.T) {
 		if errors.As(err, &exit) && exit.ProcessState.Sys().(syscall.WaitStatus).Signaled() {
 			t.Fatalf("round %d: it hung and had to be killed", i)
 		}
+		if code := c.ProcessState.ExitCode(); code != exitInterrupted {
+			t.Fatalf("round %d: exit code %d", i, code)
+		}
 	}
 }

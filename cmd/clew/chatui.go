@@ -77,8 +77,15 @@ func (fl *chatFlags) runUI(ctx context.Context, cmd *cobra.Command, c chat.Confi
 	if err = errors.Join(err, s.Close()); err != nil {
 		return err
 	}
+	goOn := ""
 	if _, err := os.Stat(now.File); err == nil && now.File != "" && !fl.demo {
-		fmt.Fprintf(cmd.ErrOrStderr(), "clew chat --session %s continues it\n", now.Session)
+		goOn = "clew chat --session " + now.Session + " continues it"
+	}
+	switch {
+	case ctx.Err() != nil:
+		return &exitError{exitInterrupted, errors.New(strings.TrimSuffix("interrupted; "+goOn, "; "))}
+	case goOn != "":
+		fmt.Fprintln(cmd.ErrOrStderr(), goOn)
 	}
 	return nil
 }
@@ -104,7 +111,7 @@ func trusted(ctx context.Context, c chat.Config, s *chat.Session) (*chat.Session
 func askTrust(in io.Reader, out io.Writer, wants []string) (bool, error) {
 	fmt.Fprintln(out, "This project's settings ask for more than a project may do without your trust:")
 	for _, w := range wants {
-		fmt.Fprintln(out, "  "+oneLine(w))
+		fmt.Fprintln(out, "  "+printable(w))
 	}
 	return askYes(in, out, "Trust this project? It can then run its own programs.")
 }
@@ -168,7 +175,7 @@ func (p *printer) show(e agent.Event) {
 		p.bar.say("again in %s: %s", e.Retry.Wait, e.Retry.Error)
 	case agent.KindWarning:
 		p.bar.done()
-		fmt.Fprintf(p.errOut, "clew: %s\n", oneLine(e.Text))
+		fmt.Fprintf(p.errOut, "clew: %s\n", printable(e.Text))
 	case agent.KindTurnEnd:
 		p.outcome, p.failed = e.Outcome, e.Error
 	default:
@@ -208,7 +215,7 @@ func (fl *chatFlags) runPrint(ctx context.Context, cmd *cobra.Command, c chat.Co
 		return err
 	}
 	for _, w := range s.Warnings() {
-		fmt.Fprintf(cmd.ErrOrStderr(), "clew: %s\n", oneLine(w))
+		fmt.Fprintf(cmd.ErrOrStderr(), "clew: %s\n", printable(w))
 	}
 	if p.enc != nil {
 		now := s.Agent().State()
@@ -242,7 +249,7 @@ func (p *printer) say(ctx context.Context, s *chat.Session, words, input string)
 		return nil // likewise
 	}
 	for _, note := range prompt.Notes {
-		fmt.Fprintf(p.errOut, "clew: note: %s\n", oneLine(note))
+		fmt.Fprintf(p.errOut, "clew: note: %s\n", printable(note))
 	}
 	text := strings.TrimSpace(prompt.Text + "\n\n" + input)
 	if _, err := a.Send(ctx, agent.Input{Text: text, Images: prompt.Images}); err != nil {
@@ -265,9 +272,9 @@ func howToGoOn(s *chat.Session) string {
 // refusals says what was refused because nobody was there to ask.
 func (p *printer) refusals(s *chat.Session) {
 	for _, r := range s.Refused() {
-		text := "refused, because clew could not ask: " + oneLine(r.Line) + " (" + oneLine(r.Why) + ")"
+		text := "refused, because clew could not ask: " + printable(r.Line) + " (" + printable(r.Why) + ")"
 		for _, rule := range r.Rules {
-			text += " --allow '" + strings.ReplaceAll(oneLine(rule), "'", `'\''`) + "'"
+			text += " --allow '" + strings.ReplaceAll(printable(rule), "'", `'\''`) + "'"
 		}
 		if len(r.Rules) > 0 {
 			text = strings.Replace(text, ") --allow", "); to allow it: --allow", 1)

@@ -238,7 +238,7 @@ func (r *compactReport) text(rep *report) {
 		if s := pl.Summary; s != nil {
 			rep.row("summary", "%s tokens, made by the %s summarizer from %s", number(s.Tokens), s.Summarizer, count(s.Coverage.Items, "message"))
 			for _, why := range s.Rejected {
-				rep.row("not taken", "%s", oneLine(why))
+				rep.row("not taken", "%s", printable(why))
 			}
 			if u := r.Usage; u != nil {
 				rep.row("model", "%s tokens in, %s out%s", number(u.Input+u.CacheRead+u.CacheWrite), number(u.Output), dollars(u.Cost))

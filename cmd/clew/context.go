@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/clew-dev/clew/internal/jsonx"
+	"github.com/clew-dev/clew/session/jsonl"
 	"github.com/clew-dev/clew/wire"
 )
 
@@ -38,31 +39,28 @@ func newContext() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		s, err := openSession(cmd, args[0], true)
-		if err != nil {
-			return err
-		}
-		defer s.Close()
-		at, err := leafOf(cmd, s, *leaf)
-		if err != nil {
-			return err
-		}
-		bar := newProgress(cmd)
-		bar.say("reading %s", args[0])
-		v, err := viewContext(cmd.Context(), s, at, model, window, counter)
-		bar.done()
-		if err != nil {
-			return err
-		}
-		if fl.Changed("wire") {
-			return printWire(cmd, v, profile)
-		}
-		for _, it := range v.Items {
-			if *full && wantsJSON(cmd) && !json.Valid(jsonx.Clean(it.Message.JSON())) {
-				return fmt.Errorf("context: the message of entry %s is nested too deeply for --json --full; leave out --full", it.Entry.ID)
+		return withSession(cmd, args[0], true, func(s *jsonl.File) (result, error) {
+			at, err := leafOf(cmd, s, "leaf", *leaf)
+			if err != nil {
+				return nil, err
 			}
-		}
-		return show(cmd, &shownContext{v, s, *full})
+			bar := newProgress(cmd)
+			bar.say("reading %s", args[0])
+			v, err := viewContext(cmd.Context(), s, at, model, window, counter)
+			bar.done()
+			if err != nil {
+				return nil, err
+			}
+			if fl.Changed("wire") {
+				return nil, printWire(cmd, v, profile)
+			}
+			for _, it := range v.Items {
+				if *full && wantsJSON(cmd) && !json.Valid(jsonx.Clean(it.Message.JSON())) {
+					return nil, fmt.Errorf("context: the message of entry %s is nested too deeply for --json --full; leave out --full", it.Entry.ID)
+				}
+			}
+			return &shownContext{v, s, *full}, nil
+		})
 	}
 	return cmd
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/internal/ledger"
 	"github.com/clew-dev/clew/session"
+	"github.com/clew-dev/clew/session/jsonl"
 	"github.com/clew-dev/clew/summary"
 )
 
@@ -73,22 +74,17 @@ func newExplain() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		f, err := openSession(cmd, args[0], true)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		if *presets {
-			return comparePresets(cmd, f, policy)
-		}
-		e := &explainReport{File: f.Path(), inWords: *fates}
-		if err := e.load(cmd, f, p, policy.counter); err != nil {
-			return err
-		}
-		if *fates {
-			e.Fates = e.all
-		}
-		return show(cmd, e)
+		return withSession(cmd, args[0], true, func(f *jsonl.File) (result, error) {
+			if *presets {
+				return comparePresets(cmd, f, policy)
+			}
+			e := &explainReport{File: f.Path(), inWords: *fates}
+			err := e.load(cmd, f, p, policy.counter)
+			if *fates {
+				e.Fates = e.all
+			}
+			return e, err
+		})
 	}
 	return cmd
 }
@@ -110,7 +106,7 @@ type presetPlan struct {
 }
 
 // comparePresets plans with one preset after the other.
-func comparePresets(cmd *cobra.Command, f session.Store, policy policyFlags) error {
+func comparePresets(cmd *cobra.Command, f session.Store, policy policyFlags) (result, error) {
 	out := presetsReport{File: cmd.Flags().Arg(0)}
 	pr := newProgress(cmd)
 	defer pr.done()
@@ -118,11 +114,11 @@ func comparePresets(cmd *cobra.Command, f session.Store, policy policyFlags) err
 	for _, name := range compact.PresetNames() {
 		pr.say("planning as %s", name)
 		if err := cmd.Flags().Set("preset", name); err != nil {
-			return err
+			return nil, err
 		}
 		p, err := policy.policy(cmd)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		e := &explainReport{File: out.File}
 		planning, err := newPlanning(cmd.Context(), f, p, policy.counter)
@@ -130,7 +126,7 @@ func comparePresets(cmd *cobra.Command, f session.Store, policy policyFlags) err
 			err = e.plans(cmd.Context(), planning)
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
 		row := presetPlan{Preset: name, Plan: e.Plan, Failure: e.Failure}
 		if e.Manual != nil && e.Manual.Act {
@@ -141,8 +137,7 @@ func comparePresets(cmd *cobra.Command, f session.Store, policy policyFlags) err
 		}
 		out.Presets = append(out.Presets, row)
 	}
-	pr.done()
-	return show(cmd, &out)
+	return &out, nil
 }
 
 func (r *presetsReport) text(rep *report) {

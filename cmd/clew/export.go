@@ -3,18 +3,19 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/clew-dev/clew/internal/page"
+	"github.com/clew-dev/clew/internal/vfs"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/transcript"
 )
@@ -103,7 +104,7 @@ func (fl *exportFlags) export(cmd *cobra.Command, name string) (*exportReport, e
 		return nil, err
 	}
 	defer f.Close()
-	leaf, err := leafOf(cmd, f, fl.leaf)
+	leaf, err := leafOf(cmd, f, "leaf", fl.leaf)
 	if err != nil {
 		return nil, err
 	}
@@ -175,41 +176,33 @@ func (c *counted) Write(p []byte) (int, error) {
 }
 
 // writeWhole writes a file that others read, whole or not at all.
-func writeWhole(what, out string, mode fs.FileMode, force bool, write func(io.Writer) error) (err error) {
-	if _, err := os.Lstat(out); err == nil && !force {
+func writeWhole(what, out string, mode fs.FileMode, force bool, write func(io.Writer) error) error {
+	path, place := out, vfs.Publish
+	if force { // the old one stays until the new one is whole
+		path, place = out+".new", vfs.WriteNew
+		if err := vfs.RemoveOwn(vfs.OS{}, path); err != nil {
+			return fmt.Errorf("%s: write %s: %w", what, out, err)
+		}
+	}
+	var made error
+	err := place(vfs.OS{}, path, mode, func(f io.Writer) error {
+		w := bufio.NewWriter(f)
+		made = write(w)
+		return cmp.Or(made, w.Flush())
+	})
+	if err == nil && force {
+		err = os.Rename(path, out)
+	}
+	var pe *fs.PathError
+	switch {
+	case made != nil:
+		return made
+	case errors.Is(err, fs.ErrExist):
 		return fmt.Errorf("%s: %s already exists; choose another name or add --force; nothing was written", what, out)
+	case errors.As(err, &pe):
+		return fmt.Errorf("%s: write %s: %w", what, out, pe.Err)
 	}
-	part, err := os.CreateTemp(filepath.Dir(out), "."+filepath.Base(out)+".*")
-	if err != nil {
-		var path *fs.PathError
-		if errors.As(err, &path) {
-			err = path.Err
-		}
-		return fmt.Errorf("%s: write %s: %w", what, out, err)
-	}
-	defer func() {
-		if err != nil {
-			_ = part.Close() // it may be closed already
-			_ = os.Remove(part.Name())
-		}
-	}()
-	w := bufio.NewWriter(part)
-	if err = write(w); err != nil {
-		return err
-	}
-	if err = errors.Join(w.Flush(), part.Chmod(mode), part.Sync(), part.Close()); err != nil {
-		return err
-	}
-	if force {
-		return os.Rename(part.Name(), out)
-	}
-	// A link, unlike a rename, fails when a file of that name came meanwhile.
-	if err = os.Link(part.Name(), out); errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%s: %s already exists; nothing was written", what, out)
-	} else if err != nil {
-		return os.Rename(part.Name(), out)
-	}
-	return os.Remove(part.Name())
+	return err
 }
 
 func (r *exportReport) text(rep *report) {

@@ -164,7 +164,7 @@ func (t *teller) takeKey(ctx context.Context, m provider.Model) error {
 			return t.keep("providers."+m.Provider.Name+".keyEnv", key)
 		default:
 			if err := keys.Set(m.Provider.KeyEnv[0], key); err != nil {
-				t.say("clew: %s", oneLine(err.Error()))
+				t.say("clew: %s", printable(err.Error()))
 				continue
 			}
 			t.say("Kept in %s, which only you can read.", tilde(provider.KeysFile(t.userFile)))

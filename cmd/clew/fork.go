@@ -58,22 +58,15 @@ func forkCommand(cmd *cobra.Command) *cobra.Command {
 				return usagef("%s: nothing comes before the first entry; name an entry; the first message gives an empty session", cmd.Name())
 			}
 		}
-		r, err := runFork(cmd, args[0], target, len(args) > 1, *out)
-		if err != nil {
-			return err
-		}
-		return show(cmd, r)
+		return withSession(cmd, args[0], true, func(f *jsonl.File) (result, error) {
+			return runFork(cmd, f, target, len(args) > 1, *out)
+		})
 	}
 	return cmd
 }
 
-func runFork(cmd *cobra.Command, name, target string, given bool, out string) (*forkReport, error) {
+func runFork(cmd *cobra.Command, f *jsonl.File, target string, given bool, out string) (*forkReport, error) {
 	ctx := cmd.Context()
-	f, err := openSession(cmd, name, true)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
 	hooks, err := commandHooks(cmd, hook.SessionBeforeFork)
 	if err != nil {
 		return nil, err

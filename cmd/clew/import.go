@@ -76,7 +76,7 @@ func newImport() *cobra.Command {
 				if cmd.Context().Err() != nil {
 					return cmd.Context().Err()
 				}
-				fmt.Fprintf(cmd.ErrOrStderr(), "clew: %s\n", oneLine(advise(err).Error()))
+				fmt.Fprintf(cmd.ErrOrStderr(), "clew: %s\n", printable(advise(err).Error()))
 				failed = errSilent
 				continue
 			}

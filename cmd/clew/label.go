@@ -10,6 +10,7 @@ import (
 
 	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/session"
+	"github.com/clew-dev/clew/session/jsonl"
 )
 
 // labelReport is what label --json prints.
@@ -37,11 +38,12 @@ func newLabel() *cobra.Command {
 		if isRoot(label) {
 			return errRootLabel(cmd, label)
 		}
-		r, err := runLabel(cmd, args[0], args[1], label)
-		if err != nil {
-			return err
+		if isRoot(args[1]) {
+			return usagef("label: %s means the start of the session, where there is nothing to label; name an entry", args[1])
 		}
-		return show(cmd, r)
+		return withLog(cmd, args[0], func(f *jsonl.File, log *session.Log) (result, error) {
+			return setLabel(cmd, f, log, args[1], label)
+		})
 	}
 	return cmd
 }
@@ -50,16 +52,8 @@ func errRootLabel(cmd *cobra.Command, label string) error {
 	return usagef("%s: %q means the start of the session, so it can't be a label; choose another one", cmd.Name(), label)
 }
 
-func runLabel(cmd *cobra.Command, name, id, label string) (*labelReport, error) {
+func setLabel(cmd *cobra.Command, f *jsonl.File, log *session.Log, id, label string) (*labelReport, error) {
 	ctx := cmd.Context()
-	if isRoot(id) {
-		return nil, usagef("label: %s means the start of the session, where there is nothing to label; name an entry", id)
-	}
-	f, err := openSession(cmd, name, false)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
 	id, labels, err := findTargetID(ctx, f, id)
 	if err != nil {
 		return nil, err
@@ -78,10 +72,6 @@ func runLabel(cmd *cobra.Command, name, id, label string) (*labelReport, error) 
 	}
 	if r.entry, err = inWords(ctx, f, id); err != nil || label == r.Was {
 		return r, err
-	}
-	log, err := session.NewLog(ctx, f, session.Options{})
-	if err != nil {
-		return nil, err
 	}
 	_, err = log.Append(ctx, session.NewLabel(id, label))
 	return r, err
@@ -141,54 +131,47 @@ type pinReport struct {
 func pinCommand(on bool, cmd *cobra.Command) *cobra.Command {
 	jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		f, err := openSession(cmd, args[0], false)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		log, err := session.NewLog(cmd.Context(), f, session.Options{})
-		if err != nil {
-			return err
-		}
-		var ids []string
-		for _, arg := range args[1:] {
-			id, err := findID(cmd.Context(), f, arg)
+		return withLog(cmd, args[0], func(f *jsonl.File, log *session.Log) (result, error) {
+			var ids []string
+			for _, arg := range args[1:] {
+				id, err := findID(cmd.Context(), f, arg)
+				if err != nil {
+					return nil, err
+				}
+				ids = append(ids, id)
+			}
+			path, err := session.ContextPath(cmd.Context(), f, log.Leaf(), ids...)
 			if err != nil {
-				return err
+				return nil, err
 			}
-			ids = append(ids, id)
-		}
-		path, err := session.ContextPath(cmd.Context(), f, log.Leaf(), ids...)
-		if err != nil {
-			return err
-		}
-		entries, err := entriesToPin(cmd, f, path, ids)
-		if err != nil {
-			return err
-		}
-		r := pinReport{File: f.Path(), Changed: []string{}}
-		before := session.Pins(path)
-		var drafts []session.Draft
-		for _, e := range entries {
-			switch pinned := slices.Contains(before, e.ID); {
-			case pinned != on:
-				drafts = append(drafts, session.NewPin(e.ID, on))
-				r.Changed = append(r.Changed, e.ID)
-			case !on:
-				return &session.Error{Op: "unpin", Subject: e.ID, Err: fmt.Errorf("it is not pinned"), Hint: "clew explain " + f.Path() + " lists the pins"}
+			entries, err := entriesToPin(cmd, f, path, ids)
+			if err != nil {
+				return nil, err
 			}
-		}
-		written, err := log.Append(cmd.Context(), drafts...)
-		if err != nil {
-			return err
-		}
-		path = append(path, written...)
-		r.Pins = append([]string{}, session.Pins(path)...)
-		if on {
-			r.Late = tooLate(path, r.Changed)
-		}
-		r.entries, r.on = entries, on
-		return show(cmd, &r)
+			r := pinReport{File: f.Path(), Changed: []string{}}
+			before := session.Pins(path)
+			var drafts []session.Draft
+			for _, e := range entries {
+				switch pinned := slices.Contains(before, e.ID); {
+				case pinned != on:
+					drafts = append(drafts, session.NewPin(e.ID, on))
+					r.Changed = append(r.Changed, e.ID)
+				case !on:
+					return nil, &session.Error{Op: "unpin", Subject: e.ID, Err: fmt.Errorf("it is not pinned"), Hint: "clew explain " + f.Path() + " lists the pins"}
+				}
+			}
+			written, err := log.Append(cmd.Context(), drafts...)
+			if err != nil {
+				return nil, err
+			}
+			path = append(path, written...)
+			r.Pins = append([]string{}, session.Pins(path)...)
+			if on {
+				r.Late = tooLate(path, r.Changed)
+			}
+			r.entries, r.on = entries, on
+			return &r, nil
+		})
 	}
 	return cmd
 }
@@ -276,53 +259,31 @@ func newName() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		r, err := runName(cmd, args[0], name)
-		if err != nil {
-			return err
-		}
-		return show(cmd, r)
+		return withLog(cmd, args[0], func(f *jsonl.File, log *session.Log) (result, error) {
+			r := &nameReport{File: f.Path(), Name: name}
+			if r.Was, err = sessionNameOf(cmd, f); err == nil && r.Was != name {
+				_, err = log.Append(cmd.Context(), session.NewSessionInfo(name))
+			}
+			return r, err
+		})
 	}
 	return cmd
 }
 
 // printName prints the name alone, for scripts.
 func printName(cmd *cobra.Command, file string) error {
-	f, err := openSession(cmd, file, true)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	name, err := sessionNameOf(cmd, f)
-	switch {
-	case err != nil:
-		return err
-	case wantsJSON(cmd):
-		return printJSON(cmd, &nameReport{File: f.Path(), Name: name})
-	case name == "":
-		fmt.Fprintln(cmd.ErrOrStderr(), "clew: note: the session has no name")
-		return nil
-	}
-	_, err = fmt.Fprintln(cmd.OutOrStdout(), printable(name))
-	return err
-}
-
-func runName(cmd *cobra.Command, file, name string) (*nameReport, error) {
-	ctx := cmd.Context()
-	f, err := openSession(cmd, file, false)
-	if err != nil {
+	return withSession(cmd, file, true, func(f *jsonl.File) (result, error) {
+		name, err := sessionNameOf(cmd, f)
+		switch {
+		case err != nil || wantsJSON(cmd):
+			return &nameReport{File: f.Path(), Name: name}, err
+		case name == "":
+			fmt.Fprintln(cmd.ErrOrStderr(), "clew: note: the session has no name")
+			return nil, nil
+		}
+		_, err = fmt.Fprintln(cmd.OutOrStdout(), printable(name))
 		return nil, err
-	}
-	defer f.Close()
-	r := &nameReport{File: f.Path(), Name: name}
-	if r.Was, err = sessionNameOf(cmd, f); err != nil || r.Was == name {
-		return r, err
-	}
-	log, err := session.NewLog(ctx, f, session.Options{})
-	if err != nil {
-		return nil, err
-	}
-	_, err = log.Append(ctx, session.NewSessionInfo(name))
-	return r, err
+	})
 }
 
 // sessionNameOf returns the name of a session: that of the last record which

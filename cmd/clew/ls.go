@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 
 	"github.com/clew-dev/clew/internal/sessions"
@@ -293,5 +294,5 @@ func cutLeft(s string, n int) string {
 	if n <= 1 {
 		return ""
 	}
-	return columns.TruncateLeft(s, w-n+1, "…")
+	return ansi.TruncateLeft(s, w-n+1, "…")
 }

@@ -12,14 +12,12 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
-	"github.com/mattn/go-runewidth"
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
 	"github.com/clew-dev/clew/internal/text"
+	"github.com/clew-dev/clew/internal/tui/widget"
 )
 
 // jsonFlag adds --json.
@@ -303,46 +301,8 @@ func (p painter) paint(s style, text string) string {
 	return "\x1b[" + string(s) + "m" + text + "\x1b[0m"
 }
 
-// columns measures text as terminals do, whatever the locale is.
-var columns = &runewidth.Condition{EastAsianWidth: false, StrictEmojiNeutral: true}
-
-// textWidth returns how many columns s takes.
-func textWidth(s string) int {
-	if ascii(s) {
-		return len(s)
-	}
-	return columns.StringWidth(s)
-}
-
-func ascii(s string) bool {
-	for i := range len(s) {
-		if s[i] >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
-}
-
-// cut shortens s to at most n columns, with an ellipsis where something is missing.
-func cut(s string, n int) string {
-	switch {
-	case n <= 0:
-		return ""
-	case len(s) <= n && ascii(s):
-		return s
-	case ascii(s):
-		return s[:n-1] + "…"
-	}
-	return columns.Truncate(s, n, "…")
-}
-
-// pad fills s with spaces to n columns.
-func pad(s string, n int) string {
-	if w := textWidth(s); w < n {
-		return s + strings.Repeat(" ", n-w)
-	}
-	return s
-}
+// Columns are counted as the terminal program counts them.
+var textWidth, cut, pad = widget.Width, widget.Cut, widget.Pad
 
 // headline returns the first line of a text that says something, as one line
 // that is safe to print: control characters and direction marks, with which a
@@ -352,44 +312,16 @@ func headline(s string) string {
 }
 
 // printable makes a text one line that is safe to print.
-func printable(s string) string {
-	s = strings.ToValidUTF8(s, "\uFFFD")
-	space := false
-	return strings.TrimRight(strings.Map(func(r rune) rune {
-		if unicode.IsSpace(r) || r == '\u2028' || r == '\u2029' {
-			if space {
-				return -1
-			}
-			space = true
-			return ' '
-		}
-		if unsafe(r) {
-			return -1
-		}
-		space = false
-		return r
-	}, s), " ")
-}
-
-// unsafe reports whether a character does something to a terminal other than
-// appearing in it.
-func unsafe(r rune) bool {
-	switch {
-	case unicode.IsControl(r), r == '\uFEFF', r >= '\u202A' && r <= '\u202E', r >= '\u2066' && r <= '\u2069', r == '\u200E', r == '\u200F':
-		return true
-	}
-	return false
-}
+func printable(s string) string { return widget.OneLine(s) }
 
 // printableText is printable for a text of several lines: its line breaks and
 // tabs stay.
 func printableText(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r != '\n' && r != '\t' && unsafe(r) {
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(s, "\uFFFD"))
+	parts := strings.Split(s, "\t")
+	for i, part := range parts {
+		parts[i] = widget.Sanitize(part)
+	}
+	return strings.Join(parts, "\t")
 }
 
 // shortest returns how many characters of each id tell them apart, at least
@@ -440,6 +372,14 @@ func readLine(in io.Reader) (string, error) {
 		}
 	}
 	return string(line), nil
+}
+
+// mayAsk fails where there is no terminal on which a command that does something could ask.
+func mayAsk(cmd *cobra.Command, does, instead string) error {
+	if isTerminal(cmd.InOrStdin()) {
+		return nil
+	}
+	return usagef("%s: it asks before it %s, and there is no terminal to ask on; use %s", cmd.Name(), does, instead)
 }
 
 // askYes asks a question; all but yes is no, also the end of the input.

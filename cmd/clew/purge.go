@@ -81,8 +81,8 @@ func newPurge() *cobra.Command {
 func (r *purgeReport) purge(cmd *cobra.Command, opt jsonl.PurgeOptions, yes bool) error {
 	wanted := opt.DryRun
 	if !yes && !wanted {
-		if in, ok := cmd.InOrStdin().(*os.File); !ok || !isTerminal(in) {
-			return usagef("purge: it asks before it overwrites, and there is no terminal to ask on; use --yes, or --dry-run to see what it would do")
+		if err := mayAsk(cmd, "overwrites", "--yes, or --dry-run to see what it would do"); err != nil {
+			return err
 		}
 	}
 	opt.DryRun = true

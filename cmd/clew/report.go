@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 
 	"github.com/clew-dev/clew/compact"
@@ -92,7 +93,7 @@ func (r *report) text(s string) {
 func folded(line, margin string, columns int) string {
 	var b strings.Builder
 	for textWidth(line) > columns {
-		head := columnsHead(line, columns)
+		head := ansi.Truncate(line, columns, "")
 		if k := strings.LastIndexByte(head, ' '); k > len(margin) && strings.TrimSpace(head[:k]) != "" {
 			head = head[:k]
 		}
@@ -105,9 +106,6 @@ func folded(line, margin string, columns int) string {
 	b.WriteString(line + "\n")
 	return b.String()
 }
-
-// columnsHead returns the beginning of a text that takes n columns at most.
-func columnsHead(s string, n int) string { return columns.Truncate(s, n, "") }
 
 var longNumber = text.Pattern(`\b[0-9]{4,15}\b`)
 

@@ -111,7 +111,7 @@ func resume(cmd *cobra.Command, name string, in transcript.Format, cwd string, k
 	if in == transcript.OpenCode {
 		h.ID = "ses_" + strings.ReplaceAll(h.ID, "-", "")[:26]
 	}
-	leaf, err := leafOf(cmd, f, "")
+	leaf, err := leafOf(cmd, f, "leaf", "")
 	if err != nil {
 		return nil, err
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -79,9 +78,8 @@ func sessionsToRemove(cmd *cobra.Command, args []string) ([]jsonl.Info, error) {
 }
 
 func confirm(cmd *cobra.Command, infos []jsonl.Info) (bool, error) {
-	in, ok := cmd.InOrStdin().(*os.File)
-	if !ok || !isTerminal(in) {
-		return false, usagef("rm: it asks before it removes, and there is no terminal to ask on; use --yes")
+	if err := mayAsk(cmd, "removes", "--yes"); err != nil {
+		return false, err
 	}
 	w := cmd.ErrOrStderr()
 	for _, info := range infos {
@@ -91,7 +89,7 @@ func confirm(cmd *cobra.Command, infos []jsonl.Info) (bool, error) {
 		}
 		fmt.Fprintf(w, "%s  %s  %s\n", printable(info.Path), size(info.Size), cut(title, 60))
 	}
-	yes, err := askYes(in, w, fmt.Sprintf("Remove %s?", count(len(infos), "session")))
+	yes, err := askYes(cmd.InOrStdin(), w, fmt.Sprintf("Remove %s?", count(len(infos), "session")))
 	if err != nil || yes {
 		return yes, err
 	}

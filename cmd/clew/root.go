@@ -39,7 +39,7 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		err = errors.New("interrupted")
 	}
 	if !errors.Is(err, errSilent) {
-		fmt.Fprintf(stderr, "clew: %s\n", oneLine(advise(err).Error()))
+		fmt.Fprintf(stderr, "clew: %s\n", printable(advise(err).Error()))
 	}
 	if own := (*exitError)(nil); errors.As(err, &own) {
 		return own.code
@@ -304,10 +304,6 @@ var errSilent = errors.New("failed")
 func flagError(cmd *cobra.Command, err error) error {
 	return usagef("%w; see %s --help", err, cmd.CommandPath())
 }
-
-// oneLine keeps what is printed as one line one line, whatever a file name or
-// a file's content put into it.
-func oneLine(s string) string { return printable(strings.TrimSpace(s)) }
 
 // advise puts the command that helps into an error of the library, which knows none.
 func advise(err error) error {

@@ -90,7 +90,7 @@ func withKeys() (func(string) string, error) {
 // warnSettings says what was passed over.
 func warnSettings(cmd *cobra.Command, s *settings.Settings) {
 	for _, w := range s.Warnings {
-		fmt.Fprintf(cmd.ErrOrStderr(), "clew: %s\n", oneLine(w))
+		fmt.Fprintf(cmd.ErrOrStderr(), "clew: %s\n", printable(w))
 	}
 }
 
@@ -113,7 +113,7 @@ func hooksFor(s *settings.Settings, events ...string) ([]clew.Hooks, error) {
 // warn says what went wrong beside the point.
 func warn(cmd *cobra.Command, warnings []error) {
 	for _, w := range warnings {
-		fmt.Fprintf(cmd.ErrOrStderr(), "clew: %s\n", oneLine(w.Error()))
+		fmt.Fprintf(cmd.ErrOrStderr(), "clew: %s\n", printable(w.Error()))
 	}
 }
 

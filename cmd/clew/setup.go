@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"os"
@@ -66,8 +65,15 @@ func newSetup() *cobra.Command {
 					fmt.Fprint(cmd.ErrOrStderr(), printableLines(c.Diff))
 				}
 			}
-			if ok, err := agreed(cmd, *yes, "Change "+count(len(changes), "file")+"?"); err != nil || !ok {
-				return err
+			if !*yes {
+				if err := mayAsk(cmd, "changes anything", "--yes"); err != nil {
+					return err
+				}
+				ok, err := askYes(cmd.InOrStdin(), cmd.ErrOrStderr(), "Change "+count(len(changes), "file")+"?")
+				if err != nil || !ok {
+					fmt.Fprintln(cmd.ErrOrStderr(), "nothing changed")
+					return err
+				}
 			}
 			for _, c := range changes {
 				if err := c.Write(); err != nil {
@@ -105,24 +111,6 @@ func lastRuns(program string) ([]lost.Run, error) {
 	runs, err := lost.Runs(hookLog())
 	runs = slices.DeleteFunc(runs, func(r lost.Run) bool { return r.Program != program })
 	return runs[max(0, len(runs)-shownRuns):], err
-}
-
-// agreed asks on the terminal.
-func agreed(cmd *cobra.Command, yes bool, question string) (bool, error) {
-	if yes {
-		return true, nil
-	}
-	in, ok := cmd.InOrStdin().(*os.File)
-	if !ok || !isTerminal(in) {
-		return false, usagef("%s: it asks before it changes anything, and there is no terminal to ask on; use --yes", cmd.Name())
-	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "%s [y/N] ", question)
-	answer, err := bufio.NewReader(in).ReadString('\n')
-	if answer = strings.ToLower(strings.TrimSpace(answer)); err == nil && (answer == "y" || answer == "yes") {
-		return true, nil
-	}
-	fmt.Fprintln(cmd.ErrOrStderr(), "nothing changed")
-	return false, nil
 }
 
 // printableLines keeps lines lines, and makes each safe to print.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/session"
+	"github.com/clew-dev/clew/session/jsonl"
 	"github.com/clew-dev/clew/summary"
 )
 
@@ -37,33 +38,18 @@ func newSummarize() *cobra.Command {
 		if in.Budget, err = numberFlag("budget", *budget, budgetNumber); err != nil {
 			return err
 		}
-		f, err := openSession(cmd, args[0], true)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		leaf, err := summarizeUntil(cmd, f, *until)
-		if err != nil {
-			return err
-		}
-		if err := prepareSummary(cmd, f, leaf, &in); err != nil {
-			return err
-		}
-		return printSummary(cmd, in, *stage)
+		return withSession(cmd, args[0], true, func(f *jsonl.File) (result, error) {
+			leaf, err := leafOf(cmd, f, "until", *until)
+			if err != nil {
+				return nil, err
+			}
+			if err := prepareSummary(cmd, f, leaf, &in); err != nil {
+				return nil, err
+			}
+			return makeSummary(cmd, in, *stage)
+		})
 	}
 	return cmd
-}
-
-// summarizeUntil returns the entry that --until names, else the leaf.
-func summarizeUntil(cmd *cobra.Command, s session.Store, until string) (string, error) {
-	if !cmd.Flags().Changed("until") {
-		return leafOf(cmd, s, "")
-	}
-	e, err := findEntry(cmd.Context(), s, until)
-	if err != nil {
-		return "", err
-	}
-	return e.ID, nil
 }
 
 // prepareSummary reads what is to be summarized, and settles the budget.
@@ -132,20 +118,20 @@ type summaryReport struct {
 	Tokens int64          `json:"tokens,omitempty"` // of the text
 }
 
-func printSummary(cmd *cobra.Command, in summary.Input, stage string) error {
+func makeSummary(cmd *cobra.Command, in summary.Input, stage string) (*summaryReport, error) {
+	out := &summaryReport{File: cmd.Flags().Arg(0)}
 	if len(in.Items) == 0 {
 		fmt.Fprintln(cmd.ErrOrStderr(), "clew: note: there is nothing to summarize")
-		return show(cmd, &summaryReport{File: cmd.Flags().Arg(0)})
+		return out, nil
 	}
 	pr := newProgress(cmd)
 	defer pr.done()
 	pr.say("summarizing %s", count(len(in.Items), "message"))
 	made, err := summary.Deterministic{}.Stages(cmd.Context(), in)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	pr.done()
-	out := summaryReport{File: cmd.Flags().Arg(0)}
 	switch stage {
 	case showFacts:
 		out.Facts = &made.Facts
@@ -157,7 +143,7 @@ func printSummary(cmd *cobra.Command, in summary.Input, stage string) error {
 			fmt.Fprintf(cmd.ErrOrStderr(), "clew: note: nothing fits a budget of %s\n", count(int(in.Budget), "token"))
 		}
 	}
-	return show(cmd, &out)
+	return out, nil
 }
 
 func (r *summaryReport) text(rep *report) {

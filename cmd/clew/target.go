@@ -174,6 +174,31 @@ func openSession(cmd *cobra.Command, name string, readOnly bool) (*jsonl.File, e
 	return jsonl.Open(cmd.Context(), path, jsonl.Options{Program: "clew " + cmd.Name()})
 }
 
+// withSession opens a session for what a command does with it, and shows what came of that.
+func withSession(cmd *cobra.Command, name string, readOnly bool, do func(f *jsonl.File) (result, error)) error {
+	f, err := openSession(cmd, name, readOnly)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	r, err := do(f)
+	if err != nil || r == nil {
+		return err
+	}
+	return show(cmd, r)
+}
+
+// withLog is withSession for a command that appends to the session.
+func withLog(cmd *cobra.Command, name string, do func(f *jsonl.File, log *session.Log) (result, error)) error {
+	return withSession(cmd, name, false, func(f *jsonl.File) (result, error) {
+		log, err := session.NewLog(cmd.Context(), f, session.Options{})
+		if err != nil {
+			return nil, err
+		}
+		return do(f, log)
+	})
+}
+
 // stdinName is what errors call standard input.
 const stdinName = "standard input"
 

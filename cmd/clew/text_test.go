@@ -61,7 +61,7 @@ func FuzzPrintable(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		for name, got := range map[string]string{"printable": printable(s), "headline": headline(s), "oneLine": oneLine(s), "printableText": printableText(s), "cut": cut(headline(s), 20)} {
+		for name, got := range map[string]string{"printable": printable(s), "headline": headline(s), "printableText": printableText(s), "cut": cut(headline(s), 20)} {
 			if !utf8.ValidString(got) {
 				t.Errorf("%s(%q) = %q is no valid text", name, s, got)
 			}

@@ -30,32 +30,29 @@ func newTree() *cobra.Command {
 			}
 			f = filterAll
 		}
-		s, err := openSession(cmd, args[0], true)
-		if err != nil {
-			return err
-		}
-		defer s.Close()
-		at, err := leafOf(cmd, s, *leaf)
-		if err != nil {
-			return err
-		}
-		bar := newProgress(cmd)
-		bar.say("reading %s", args[0])
-		t, err := loadTree(cmd.Context(), s, at)
-		bar.done()
-		if err != nil {
-			return err
-		}
-		return show(cmd, &shownTree{t, s, t.arrange(f)})
+		return withSession(cmd, args[0], true, func(s *jsonl.File) (result, error) {
+			at, err := leafOf(cmd, s, "leaf", *leaf)
+			if err != nil {
+				return nil, err
+			}
+			bar := newProgress(cmd)
+			defer bar.done()
+			bar.say("reading %s", args[0])
+			t, err := loadTree(cmd.Context(), s, at)
+			if err != nil {
+				return nil, err
+			}
+			return &shownTree{t, s, t.arrange(f)}, nil
+		})
 	}
 	return cmd
 }
 
-// leafOf returns the id of the entry that --leaf names, or of the leaf of the
+// leafOf returns the id of the entry that a flag names, or of the leaf of the
 // session; "" for a session without entries.
-func leafOf(cmd *cobra.Command, s session.Store, flag string) (string, error) {
-	if cmd.Flags().Changed("leaf") {
-		e, err := findEntry(cmd.Context(), s, flag)
+func leafOf(cmd *cobra.Command, s session.Store, flag, value string) (string, error) {
+	if cmd.Flags().Changed(flag) {
+		e, err := findEntry(cmd.Context(), s, value)
 		if err != nil {
 			return "", err
 		}

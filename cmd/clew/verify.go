@@ -99,7 +99,7 @@ func verifyFile(cmd *cobra.Command, name string) verifiedFile {
 		return err
 	}()
 	if err != nil {
-		v.Error = oneLine(advise(err).Error())
+		v.Error = printable(advise(err).Error())
 		return v
 	}
 	for i, p := range v.Problems {
