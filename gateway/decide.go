@@ -15,6 +15,7 @@ import (
 // anchor is what an upstream measured for a list.
 type anchor struct {
 	tokens int64       // of the whole input
+	behind int64       // of these, estimated, what stood behind the end of the chain that the anchor is for
 	env    wire.Digest // system text, tools and model then
 	epoch  wire.Digest // the Head of the epoch that was in use, zero for none
 	at     time.Time
@@ -63,31 +64,28 @@ func countJSON(c token.Counter, val []byte) int64 {
 }
 
 // size estimates the tokens of the request when an epoch, or none, is in use. Where the
-// upstream has measured a shorter list of the same conversation, only the rest is estimated.
+// upstream has measured a list of the same conversation, only the rest is estimated.
 func (r *request) size(c token.Counter, e *Epoch) int64 {
 	var key wire.Digest
-	kept, bound := r.first, 0
+	cut := 0
 	if e != nil {
-		key, kept, bound = e.Head, r.first+e.Cut, e.unbound(r.in, r.first)
+		key, cut = e.Head, e.Cut
 	}
-	total := int64(0)
-	known, at := r.anchors.last(r.chain[min(kept-r.first, len(r.chain)):], func(_ int, a anchor) bool { return a.epoch == key })
-	for i := kept + at + 1; i < len(r.in.Nodes); i++ {
-		n := &r.in.Nodes[i]
-		cost := int64(0)
-		switch v, other := e.result(i - r.first); {
-		case other:
-			cost = v
-		case e != nil && e.Thinking && n.Kind == wire.PartThinking && i < bound:
-		default:
-			cost = r.nodeTokens(c, n)
-		}
-		total += cost
-	}
+	ends := r.chain[min(max(cut-1, 0), len(r.chain)):]
+	known, at := r.anchors.last(ends, func(_ int, a anchor) bool {
+		_, ok := r.tokens.get(a.env)
+		return a.epoch == key && (ok || a.env == r.in.Env)
+	})
 	if at >= 0 {
-		r.news = total
-		return total + known.tokens
+		more := r.listTokens(c, e, len(r.chain)-len(ends)+at+1) - known.behind
+		r.news = max(more, 0)
+		if known.env != r.in.Env {
+			was, _ := r.tokens.get(known.env)
+			more += r.envTokens(c) - was
+		}
+		return max(known.tokens+more, 0)
 	}
+	total := r.listTokens(c, e, cut)
 	if e != nil {
 		total += e.Tokens
 	}
@@ -95,6 +93,25 @@ func (r *request) size(c token.Counter, e *Epoch) int64 {
 		total += r.nodeTokens(c, &r.in.Nodes[i])
 	}
 	return total + r.envTokens(c)
+}
+
+// listTokens estimates the nodes from one on, counted from the first, under an epoch.
+func (r *request) listTokens(c token.Counter, e *Epoch, from int) (total int64) {
+	bound := 0
+	if e != nil && e.Thinking {
+		bound = e.unbound(r.in, r.first)
+	}
+	for i := r.first + from; i < len(r.in.Nodes); i++ {
+		n := &r.in.Nodes[i]
+		switch v, other := e.result(i - r.first); {
+		case other:
+			total += v
+		case n.Kind == wire.PartThinking && i < bound:
+		default:
+			total += r.nodeTokens(c, n)
+		}
+	}
+	return total
 }
 
 // envTokens estimates system text and tools.

@@ -9,6 +9,7 @@ import (
 	"github.com/clew-dev/clew/internal/jsonx"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/model/catalogue"
+	"github.com/clew-dev/clew/token"
 	"github.com/clew-dev/clew/wire"
 )
 
@@ -78,7 +79,7 @@ type measured struct {
 	cfg     *Config
 	m       *memory
 	event   Event
-	last    wire.Digest // end of the chain
+	last    wire.Digest // what the anchor is for
 	anchor  anchor
 	served  catalogue.Route
 	news    int64
@@ -92,11 +93,15 @@ type measured struct {
 func (m *measured) set(r *request) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.event, m.last, m.anchor = r.event, r.chain[len(r.chain)-1], anchor{env: r.in.Env}
-	m.news, m.env, m.changed = r.news, r.env, r.epoch != nil
+	m.event, m.news, m.env, m.changed = r.event, r.news, r.env, r.epoch != nil
+	m.anchor = anchor{env: r.in.Env}
+	// The anchor is for the list up to the model's last answer: what stands behind that may be
+	// left out of the next one, as with reminders.
+	end := max(r.answered(), 1)
 	if m.changed {
-		m.anchor.epoch = r.epoch.Head
+		m.anchor.epoch, end = r.epoch.Head, max(end, r.epoch.Cut)
 	}
+	m.last, m.anchor.behind = r.chain[end-1], r.listTokens(token.HeuristicFor(r.provider, r.model), r.epoch, end)
 }
 
 // observe reads the usage of a response while it passes.
@@ -133,6 +138,10 @@ func (r *request) observe(resp *http.Response) *http.Response {
 	return resp
 }
 
+// incredible is how many times less than estimated an upstream may measure. Some leave out what
+// was in their cache.
+const incredible = 4
+
 // end notes what the upstream has measured.
 func (m *measured) end(seen *edges) {
 	m.mu.Lock()
@@ -140,9 +149,12 @@ func (m *measured) end(seen *edges) {
 	if u := usageOf(seen.head, seen.tail); u.Input > 0 {
 		m.event.Usage = &u
 		m.anchor.tokens, m.anchor.at = u.Input, m.cfg.Now()
-		m.m.anchors.put(m.last, m.anchor, false)
-		if m.store != nil {
-			m.store.Measured(m.talk, Measure{End: m.last, Tokens: u.Input, Env: m.anchor.env, Epoch: m.anchor.epoch, Time: m.anchor.at})
+		credible := u.Input > m.event.After/incredible
+		if credible {
+			m.m.anchors.put(m.last, m.anchor, false)
+		}
+		if credible && m.store != nil {
+			m.store.Measured(m.talk, Measure{End: m.last, Tokens: u.Input - m.anchor.behind, Env: m.anchor.env, Epoch: m.anchor.epoch, Time: m.anchor.at})
 		}
 		used := u.message()
 		m.m.windows.Accepted(m.served, &used)

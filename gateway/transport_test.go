@@ -432,6 +432,57 @@ func TestSwitchesWhenTheCacheIsCold(t *testing.T) {
 	}
 }
 
+// The size of a list is what the upstream has measured of its beginning, and an estimate for the
+// rest, also for a client that puts a reminder behind each list and leaves it out of the next one;
+// what was measured with other tools counts without those.
+func TestSizeIsMeasured(t *testing.T) {
+	turn := `{"role":"user","content":[{"type":"text","text":"Request %d"}REMIND]},`
+	answer := `{"role":"assistant","content":[{"type":"text","text":"` + strings.Repeat("so ", 300) + `"}]},`
+	for _, c := range []struct{ name, turn, kept string }{
+		{"nothing behind it", strings.Replace(turn, "REMIND", "", 1), strings.Replace(turn, "REMIND", "", 1)},
+		{"a block behind it", strings.Replace(turn, "REMIND", `,{"type":"text","text":"<system-reminder>`+strings.Repeat("now ", 1500)+`%d</system-reminder>"}`, 1), strings.Replace(turn, "REMIND", "", 1)},
+		{"a message behind it", strings.Replace(turn, "REMIND", "", 1) + `{"role":"user","content":"` + strings.Repeat("now ", 1500) + `%d"},`, strings.Replace(turn, "REMIND", "", 1)},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			u := newUpstream(t)
+			u.answer = func(w http.ResponseWriter, n int) { // twice the estimate
+				tools := bytes.Count(u.bodies[n-1], []byte("a tool "))
+				fmt.Fprintf(w, `{"usage":{"input_tokens":%d,"output_tokens":1}}`, (len(u.bodies[n-1])-7*tools)*2/3+tools*5/2)
+			}
+			var last gateway.Event
+			rt := gateway.Transport(nil, gateway.Config{Window: window(1_000_000), OnEvent: func(e gateway.Event) { last = e }})
+			list := ""
+			ask := func(n int, list, tools string) (before, used int64) {
+				more := fmt.Sprintf(strings.Replace(c.turn, "%d", fmt.Sprint(n), 1), n)
+				more, _, _ = strings.Cut(more, "%!(EXTRA")
+				send(t, rt, u.URL+"/v1/messages", []byte(`{"model":"m","system":"s",`+tools+`"messages":[`+list+strings.TrimSuffix(more, ",")+`]}`))
+				if last.Usage == nil {
+					t.Fatal("no usage")
+				}
+				return last.Before, last.Usage.Input
+			}
+			for n := range 20 {
+				before, used := ask(n, list, "")
+				if off := float64(used-before) / float64(used); n > 5 && (off > .15 || off < -.15) {
+					t.Errorf("request %d: taken for %d tokens, the upstream says %d", n, before, used)
+				}
+				list += fmt.Sprintf(c.kept, n) + answer
+			}
+			plain, _ := ask(20, list, "")
+			tools, _ := ask(20, list, `"tools":[{"description":"`+strings.Repeat("a tool ", 9000)+`"}],`)
+			again, _ := ask(20, list, "")
+			u.answer = func(w http.ResponseWriter, _ int) { write(w, `{"usage":{"input_tokens":100}}`) } // without what was in the cache
+			again, _ = ask(20, list, "")
+			if cached, _ := ask(20, list, ""); cached != again {
+				t.Errorf("after a usage that has not all tokens %d, before %d", cached, again)
+			}
+			if tools-plain < 5_000 || again-plain > 1_000 || plain-again > 1_000 {
+				t.Errorf("without tools %d, with tools %d, without again %d", plain, tools, again)
+			}
+		})
+	}
+}
+
 // Requests of one conversation that come at once, as those of parallel subagents, get the
 // same epoch, byte for byte.
 func TestRequestsAtOnce(t *testing.T) {
