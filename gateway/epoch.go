@@ -31,8 +31,8 @@ type Epoch struct {
 	// by commas.
 	Cut    int    `json:"cut"`
 	Render string `json:"render,omitempty"`
-	// Results are nodes between Cut and Nodes that are results with another content, in
-	// rising order.
+	// Results are nodes between Cut and Nodes that are results or texts with another content,
+	// in rising order.
 	Results []Result `json:"results,omitempty"`
 	// Thinking says that signed thinking after the cut is left out: it is bound to what stood
 	// before it. That of a tool loop which was open has to come back as long as it is; Open
@@ -43,7 +43,7 @@ type Epoch struct {
 	Tokens int64 `json:"tokens"`
 }
 
-// Result is a result with another content.
+// Result is a result, or a text, with another content.
 type Result struct {
 	Node   int             `json:"node"`
 	With   json.RawMessage `json:"with"` // in the form of the API
@@ -109,7 +109,7 @@ func (e *Epoch) apply(in *wire.Inbound, lead, first int) ([]byte, bool) {
 	}
 	for _, r := range e.Results {
 		n := in.Nodes[first+r.Node]
-		if n.Kind != wire.PartResult || n.Content.Len() == 0 {
+		if n.Kind != wire.PartResult && n.Kind != wire.PartText || n.Content.Len() == 0 {
 			return nil, false
 		}
 		edits = append(edits, wire.Edit{Range: n.Content, With: r.With})
@@ -334,7 +334,8 @@ func (r *request) epochOf(items []session.Item, c *conversation) (*Epoch, error)
 	counter := token.HeuristicFor(r.provider, r.model)
 	var made []*message.Message
 	cut := len(r.in.Items)
-	seen := map[int]int{} // results of an item that were met so far
+	var newest *session.Item // the first that is kept
+	seen := map[int]int{}    // results of an item that were met so far
 	for _, it := range items {
 		at, ok := c.item(it.Entry.ID)
 		if !ok {
@@ -344,8 +345,11 @@ func (r *request) epochOf(items []session.Item, c *conversation) (*Epoch, error)
 			made = append(made, it.Message)
 			continue
 		}
-		cut = min(cut, at)
+		if at < cut {
+			cut, newest = at, &it
+		}
 		if it.Message.Role != message.RoleToolResult {
+			e.Results = append(e.Results, r.clipped(at, &it, counter)...)
 			continue
 		}
 		node, ok := r.resultNode(at, it.Message.ToolCallID, seen[at])
@@ -358,8 +362,13 @@ func (r *request) epochOf(items []session.Item, c *conversation) (*Epoch, error)
 			e.Results = append(e.Results, Result{Node: node - r.first, With: with, Tokens: counter.Text(string(with))})
 		}
 	}
+	at := cut
 	cut = r.boundary(max(cut, r.lead))
-	if cut > r.lead {
+	part := 0 // nodes that go of the item at the cut
+	if cut == at && newest != nil {
+		part = r.partOf(cut, newest)
+	}
+	if cut > r.lead || part > 0 {
 		render, err := r.render(made, cut)
 		if err != nil {
 			return nil, err
@@ -367,16 +376,73 @@ func (r *request) epochOf(items []session.Item, c *conversation) (*Epoch, error)
 		e.Render, e.Tokens = string(render), counter.Text(string(render))
 		e.Cut = len(r.chain)
 		if cut < len(r.in.Items) {
-			e.Cut = r.in.Items[cut].First - r.first
+			e.Cut = r.in.Items[cut].First - r.first + part
 		}
 	}
 	e.Results = slices.DeleteFunc(e.Results, func(x Result) bool { return x.Node < e.Cut })
+	slices.SortStableFunc(e.Results, func(a, b Result) int { return cmp.Compare(a.Node, b.Node) })
 	if e.Cut == 0 && len(e.Results) == 0 {
 		return nil, errNoCut
 	}
 	r.bound(e)
 	r.key(e)
 	return e, nil
+}
+
+// texts returns those of a message.
+func texts(m *message.Message) (out []string) {
+	for i := range m.Content {
+		if m.Content[i].Type == message.BlockText {
+			out = append(out, m.Content[i].Text)
+		}
+	}
+	return out
+}
+
+// textOf returns the text of a node that is one.
+func (r *request) textOf(node int) (string, bool) {
+	n := &r.in.Nodes[node]
+	text, ok := jsonx.String(n.Content.Of(r.in.Body))
+	return text, ok && n.Kind == wire.PartText
+}
+
+// partOf returns how many nodes of an item stand before a message that comes from it: words of
+// a program behind those of the user are a message of their own.
+func (r *request) partOf(at int, it *session.Item) int {
+	first := texts(it.Message)
+	if it.Entry.ID == r.entryID(at, 0) || len(first) == 0 {
+		return 0
+	}
+	for k := r.in.Items[at].First; k < r.in.Items[at].Last; k++ {
+		if text, ok := r.textOf(k); ok && text == first[0] {
+			return k - r.in.Items[at].First
+		}
+	}
+	return 0
+}
+
+// clipped returns the texts of an item that the engine has shortened: what a user has pasted may
+// be larger than the window.
+func (r *request) clipped(at int, it *session.Item, c token.Counter) (out []Result) {
+	if it.Edit == nil {
+		return nil
+	}
+	m, err := it.Entry.Message()
+	if err != nil {
+		return nil
+	}
+	was, now := texts(m), texts(it.Message)
+	if len(was) != len(now) {
+		return nil
+	}
+	for k := max(r.in.Items[at].First, r.first); k < r.in.Items[at].Last; k++ {
+		text, ok := r.textOf(k)
+		if i := slices.Index(was, text); ok && i >= 0 && now[i] != text {
+			with := jsonx.Quote(now[i])
+			out = append(out, Result{Node: k - r.first, With: with, Tokens: c.Text(string(with))})
+		}
+	}
+	return out
 }
 
 // boundary moves a cut back to where no call is parted from its result, and no reasoning

@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -142,6 +143,68 @@ func TestFirstEventsAreNotHeldBack(t *testing.T) {
 				t.Errorf("%+v", last)
 			}
 		})
+	}
+}
+
+// A message of the user that does not fit is shortened in its place, with the beginning and the
+// end of it, and stays so in the requests that follow.
+func TestUserMessageThatDoesNotFit(t *testing.T) {
+	log := "What does this log say? " + strings.Repeat(`a line \"of\" the log\n`, 8_000) + "And what not?"
+	for _, c := range []struct{ name, path, before, after, more string }{
+		{"anthropic", "/v1/messages", `{"messages":[{"role":"user","content":"`, `"}`, `,{"role":"assistant","content":"Nothing."},{"role":"user","content":"Really?"}`},
+		{"anthropic, after others", "/v1/messages", strings.TrimSuffix(string(long(12, "")), `"}]}`), `"}`, `,{"role":"assistant","content":"Nothing."},{"role":"user","content":"Really?"}`},
+		{"anthropic, in blocks", "/v1/messages", `{"messages":[{"role":"user","content":[{"type":"text","text":"Look."},{"type":"text","text":"`, `"},{"type":"text","text":"<system-reminder>x</system-reminder>"}]}`, `,{"role":"assistant","content":"Nothing."},{"role":"user","content":"Really?"}`},
+		{"chat", "/v1/chat/completions", `{"messages":[{"role":"system","content":"s"},{"role":"user","content":"`, `"}`, `,{"role":"assistant","content":"Nothing."},{"role":"user","content":"Really?"}`},
+		{"responses", "/v1/responses", `{"input":[{"role":"user","content":[{"type":"input_text","text":"`, `"}]}`, `,{"role":"assistant","content":"Nothing."},{"role":"user","content":"Really?"}`},
+		{"gemini", "/v1beta/models/m:generateContent", `{"contents":[{"role":"user","parts":[{"text":"`, `"}]}`, `,{"role":"model","parts":[{"text":"Nothing."}]},{"role":"user","parts":[{"text":"Really?"}]}`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			u := newUpstream(t)
+			rt := gateway.Transport(nil, gateway.Config{Window: window(32_000)})
+			send(t, rt, u.URL+c.path, []byte(c.before+log+c.after+`]}`))
+			send(t, rt, u.URL+c.path, []byte(c.before+log+c.after+c.more+`]}`))
+			first, second := string(u.bodies[0]), string(u.bodies[1])
+			for _, want := range []string{"What does this log say? a line", "And what not?"} {
+				if !strings.Contains(first, want) {
+					t.Errorf("nothing says %q any more", want)
+				}
+			}
+			_, tail, behind := strings.Cut(c.after, `},`)
+			if !behind {
+				tail = c.after
+			}
+			if len(first) > 90_000 || !json.Valid(u.bodies[0]) || !strings.HasSuffix(first, tail+`]}`) {
+				t.Errorf("%d bytes were sent: %.300s ... %s", len(first), first, first[max(0, len(first)-100):])
+			}
+			if second != strings.TrimSuffix(first, `]}`)+c.more+`]}` {
+				t.Errorf("then %d bytes: %.300s", len(second), second)
+			}
+		})
+	}
+}
+
+// What surrounds the list can be larger than what has to go: the list gets as small as it can.
+func TestTooManyBytesAroundTheList(t *testing.T) {
+	for _, encoding := range []string{"", "gzip"} {
+		u := newUpstream(t)
+		u.answer = func(w http.ResponseWriter, n int) {
+			if n == 1 {
+				w.WriteHeader(413)
+				write(w, `{"type":"error","error":{"type":"request_too_large","message":"Request exceeds the maximum size"}}`)
+				return
+			}
+			write(w, plainAnswer)
+		}
+		body := bytes.Replace(long(60, "x"), []byte(`"system":"s"`), []byte(`"system":"`+strings.Repeat("Rules of the house. ", 20_000)+`"`), 1)
+		sent := body
+		if encoding != "" {
+			sent = packed(t, encoding, body)
+		}
+		var last gateway.Event
+		rt := gateway.Transport(nil, gateway.Config{Window: window(1_000_000), OnEvent: func(e gateway.Event) { last = e }})
+		if status, answer := send(t, rt, u.URL+"/v1/messages", sent, "Content-Encoding: "+encoding); status != 200 || last.Outcome != gateway.Rescued || len(u.bodies[1]) > len(body)-100_000 {
+			t.Errorf("%q: %d %s %+v", encoding, status, answer, last)
+		}
 	}
 }
 

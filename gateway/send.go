@@ -209,6 +209,9 @@ func (r *request) rescue(ctx context.Context, refusal *model.Overflow, sent int)
 	counter := token.HeuristicFor(r.provider, r.model)
 	est, window := r.size(counter, r.epoch), r.window()
 	limits := room{}
+	if r.epoch == nil {
+		sent = len(r.in.Body) // it may have been packed
+	}
 	switch limit, learnt := r.windows.Refused(r.served(), *refusal, est); {
 	case learnt:
 		window = limit
@@ -226,7 +229,7 @@ func (r *request) rescue(ctx context.Context, refusal *model.Overflow, sent int)
 	}
 	limits.tokens = max(window-r.envTokens(counter), window/8)
 	if limits.bytes > 0 {
-		limits.bytes -= int64(len(r.in.Body) - r.in.List.Len())
+		limits.bytes = max(limits.bytes-int64(len(r.in.Body)-r.in.List.Len()), 1) // what surrounds the list stays
 	}
 	if r.watched {
 		return nil
