@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/clew-dev/clew/internal/ledger"
 	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
@@ -46,20 +47,36 @@ func (c *Cache) Warm(items []session.Item, cwd, instructions string) {
 	defer c.mu.Unlock()
 	c.begin()
 	look := c.lookup(cwd, instructions)
-	calls := map[string]*message.Block{}
+	calls := calls{}
 	for _, it := range items {
 		if m := it.Message; m != nil && !m.ExcludeFromContext {
-			addCalls(calls, m)
-			look(m, calls[m.ToolCallID])
+			look(m, calls.of(m))
 		}
 	}
 	c.trim()
 }
 
-func addCalls(calls map[string]*message.Block, m *message.Message) {
+// calls are the calls that were read, by their ids; and commands that were left running, by running and theirs.
+type calls map[string]*message.Block
+
+const running = "running "
+
+// of reads a message and returns the call that it answers, nil for none. What a poll brings is the output of its command.
+func (c calls) of(m *message.Message) *message.Block {
 	for _, b := range m.ToolCalls() {
-		calls[b.ID] = &b
+		c[b.ID] = &b
+		if command := c[running+ledger.Polls(b.Name, b.Arguments)]; command != nil {
+			c[b.ID] = command
+		}
 	}
+	if m.Role != message.RoleToolResult {
+		return nil
+	}
+	call := c[m.ToolCallID]
+	if id := ledger.LeftRunning(m.Text()); id != "" {
+		c[running+id] = call
+	}
+	return call
 }
 
 func (c *Cache) begin() {

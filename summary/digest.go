@@ -61,7 +61,7 @@ func newDigest(in *Input, cache *Cache) *digest {
 	d := &digest{in: in, refs: newRefs(items), names: cache.names, index: map[string]int{}, failed: map[string]bool{}}
 	look := cache.lookup(in.Cwd, in.Instructions)
 	previous, details := in.Previous, in.PreviousDetails
-	calls := map[string]*message.Block{}
+	calls := calls{}
 	made := map[string]int{}
 	failed := map[string]bool{}
 	for _, it := range items {
@@ -78,12 +78,12 @@ func newDigest(in *Input, cache *Cache) *digest {
 			entry.id, entry.ref = it.Entry.ID, d.refs.of(it.Entry.ID)
 			d.index[entry.id] = len(d.msgs)
 		}
-		addCalls(calls, m)
+		call := calls.of(m)
 		for _, b := range m.ToolCalls() {
 			made[b.ID] = len(d.msgs)
 		}
 		if m.Role == message.RoleToolResult {
-			entry.call, entry.made = calls[m.ToolCallID], made[m.ToolCallID]
+			entry.call, entry.made = call, made[m.ToolCallID]
 			failed[m.ToolCallID] = m.IsError
 		}
 		entry.facts = look(m, entry.call)
@@ -99,8 +99,7 @@ func newDigest(in *Input, cache *Cache) *digest {
 	}
 	for _, it := range in.Kept {
 		if m := it.Message; m != nil {
-			addCalls(calls, m)
-			d.kept = append(d.kept, look(m, calls[m.ToolCallID]))
+			d.kept = append(d.kept, look(m, calls.of(m)))
 		}
 	}
 	previous = redact.Text(previous)

@@ -40,6 +40,22 @@ func TestCommands(t *testing.T) {
 		open []string // errors: subject and lines
 	}{
 		{
+			name: "a command that is left running has the outcome of the call that saw its end",
+			talk: func(t *testchat.Chat) {
+				t.Call("exec_command", `{"cmd":"go test ./..."}`, "Chunk ID: 1\nWall time: 1.0\nProcess running with session ID 71\nOutput:\n--- FAIL: TestA (0.00s)\n")
+				t.Call("exec_command", `{"cmd":"make serve"}`, "Chunk ID: 1\nWall time: 1.0\nProcess running with session ID 72\nOutput:\n")
+				t.Call("write_stdin", `{"session_id":71}`, "Chunk ID: 2\nWall time: 5.0\nProcess running with session ID 71\nOutput:\n")
+				t.Call("write_stdin", `{"session_id":71}`, "Chunk ID: 3\nWall time: 2.0\nProcess exited with code 1\nOutput:\nFAIL\n")
+				t.Call("Bash", `{"command":"go vet ./...","run_in_background":true}`, "Command running in background with ID: b1. Output is being written to: /tmp/b1.output")
+				t.Call("TaskOutput", `{"task_id":"b1","block":true}`, "<retrieval_status>success</retrieval_status>\n\n<task_id>b1</task_id>\n\n<status>completed</status>\n\n<exit_code>0</exit_code>\n\n<output>\nfine\n</output>")
+				t.Call("Bash", `{"command":"make image","run_in_background":true}`, "Command running in background with ID: b2. Output is being written to: /tmp/b2.output")
+				t.Call("TaskOutput", `{"task_id":"b2"}`, "<retrieval_status>timeout</retrieval_status>\n\n<task_id>b2</task_id>\n\n<status>running</status>\n\n<output>\nstep 1\n</output>")
+				t.Add(&message.Message{Role: message.RoleUser, Origin: message.OriginInjected, Content: []message.Block{message.TextBlock("<task-notification>\n<task-id>b2</task-id>\n<status>failed</status>\n<summary>Background command \"image\" failed (exit code 2)</summary>\n</task-notification>")}})
+			},
+			want: []string{"make serve: unknown", "go test ./...: failed 1 test 1/1", "go vet ./...: ok 0 lint", "make image: failed 2 1/1"},
+			open: []string{"go test ./...: --- FAIL: TestA (0.00s)", "make image: step 1"},
+		},
+		{
 			name: "exit statuses as tools tell them",
 			talk: func(t *testchat.Chat) {
 				t.Bash("one", "it is out\n\nCommand exited with code 3").Failed()

@@ -127,6 +127,25 @@ func exitOf(out string) (code int, ok bool) {
 	return 0, false
 }
 
+// leftRunning matches what tells that a command goes on: in the lines before the output of Codex's results, and in Claude
+// Code's.
+var leftRunning = text.Pattern(`(?m)^Process running with session ID ([0-9]+)$|\ACommand (?:running in|was manually moved to the) background with ID: (\w+)`)
+
+// LeftRunning returns the id by which later calls name a command that goes on by its result; "" where it has ended.
+func LeftRunning(result string) string {
+	head := outputMark().FindString(beginning(result))
+	if strings.HasPrefix(result, "Command ") {
+		head = beginning(result)
+	}
+	if m := leftRunning().FindStringSubmatch(head); m != nil {
+		return m[1] + m[2]
+	}
+	return ""
+}
+
+// notice matches Claude Code's message that a command that was left running has ended.
+var notice = text.Pattern(`(?s)<task-id>(\w+)</task-id>.*<status>(?:completed|failed)</status>.*\(exit code (\d{1,3})\)`)
+
 // refusal matches results of calls that did not run because the user said no.
 var refusal = text.Pattern(`(?i)^\W*(?:the user (?:doesn't want|rejected|declined)|\[?request interrupted by user|command aborted|operation aborted|tool (?:execution|use) (?:was )?(?:aborted|rejected|cancelled))`)
 
@@ -146,12 +165,18 @@ type outcome struct {
 	status Status
 	exit   *int
 	text   string // the result
+	// running is the id of a command that goes on.
+	running string
 }
 
 func readOutcome(c call, m *message.Message) outcome {
 	o := outcome{status: StatusOK, text: m.Text()}
 	head := beginning(o.text)
-	if c.act == OpShell || c.act == OpPatch {
+	if c.act == OpShell || c.act == OpPatch || c.act == actPoll {
+		o.running = LeftRunning(o.text)
+		if c.act == actPoll && strings.Contains(head, "<status>running</status>") {
+			o.running = c.polls
+		}
 		if code, ok := exitOf(o.text); ok {
 			o.exit = &code
 		}
@@ -161,22 +186,24 @@ func readOutcome(c call, m *message.Message) outcome {
 	if m.IsError || o.exit != nil && *o.exit != 0 || edits && editFailed().MatchString(head) ||
 		c.act == OpRead && strings.HasPrefix(head, "<tool_use_error>") {
 		o.status = StatusFailed
+	} else if o.running != "" || c.act == actPoll && o.exit == nil {
+		o.status = StatusUnknown
 	}
 	return o
 }
 
 // outputMark matches what stands before the output in Codex's results.
-var outputMark = text.Pattern(`\A(?:(?:Command:|Exit code|Chunk ID|Wall time|Process exited|Process running|Original token count|Script completed|Total output lines|Warning: truncated output)[^\n]*\n)+(?:Output:\n)?`)
+var outputMark = text.Pattern(`\A(?:(?:Command:|Exit code|Chunk ID|Wall time|Process exited|Process running|Original token count|Script completed|Total output lines|Warning: truncated output)[^\n]*\n)+(?:Output:(?:\n|\z))?`)
 
 // Output returns the output in a result that has more around it: Codex's lines or JSON,
-// mini-SWE-agent's tags.
+// the tags of mini-SWE-agent and of Claude Code's background tasks.
 func Output(s string) string {
 	if strings.HasPrefix(s, "{") {
 		if out, ok := jsonx.String(jsonx.Get(jsonx.One([]byte(s)), "output")); ok {
 			return out
 		}
 	}
-	if strings.HasPrefix(s, "<returncode>") {
+	if strings.HasPrefix(s, "<returncode>") || strings.HasPrefix(s, "<retrieval_status>") {
 		if _, out, ok := strings.Cut(s, "<output>"); ok {
 			return strings.TrimSuffix(strings.TrimSpace(out), "</output>")
 		}

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/clew-dev/clew/internal/redact"
@@ -31,7 +32,8 @@ type Reader struct {
 	place
 	parser      *syntax.Parser
 	calls       map[string]call
-	entry       string // of the message that is read
+	running     map[string]started // commands that go on, by the ids that later calls name them by
+	entry       string             // of the message that is read
 	files       table[File]
 	weak        table[File]
 	commands    table[Command]
@@ -58,7 +60,7 @@ type Reader struct {
 // NewReader returns a Reader that has read nothing.
 func NewReader(opt Options) *Reader {
 	return &Reader{
-		place: newPlace(opt.Cwd), parser: newParser(), calls: map[string]call{}, parsed: map[string]line{},
+		place: newPlace(opt.Cwd), parser: newParser(), calls: map[string]call{}, running: map[string]started{}, parsed: map[string]line{},
 		omitted: map[string]int{}, seen: map[string]bool{}, dirty: map[string]bool{}, ruleAt: map[string]int{}, subjects: map[string]map[string]bool{},
 	}
 }
@@ -94,7 +96,7 @@ func (r *Reader) message(m *message.Message) {
 	case message.RoleBashExecution: // the user ran a command
 		o := outcome{status: StatusUnknown, exit: m.ExitCode, text: m.Output}
 		if o.exit != nil {
-			o.status = map[bool]Status{true: StatusOK, false: StatusFailed}[*o.exit == 0]
+			o.status = statusOf(*o.exit)
 		}
 		if !m.ExcludeFromContext && !m.Cancelled {
 			r.command(call{tool: "bash", act: OpShell, command: m.Command}, o)
@@ -102,6 +104,9 @@ func (r *Reader) message(m *message.Message) {
 	case message.RoleUser:
 		if m.UserWords() {
 			r.user(m)
+		} else if n := notice().FindStringSubmatch(m.Text()); n != nil {
+			code, _ := strconv.Atoi(n[2]) // digits
+			r.polled(call{polls: n[1]}, outcome{status: statusOf(code), exit: &code})
 		}
 	case message.RoleCompactionSummary, message.RoleBranchSummary:
 		r.Merge(fromSummary(m.Summary, m.Details))
@@ -188,10 +193,42 @@ func (r *Reader) result(c call, o outcome) {
 			}
 			r.result(in, each)
 		}
+	case actPoll:
+		r.polled(c, o)
 	case OpFind:
 	default: // a tool that is not in the vocabulary
 		r.failed(o, "tool\x00"+c.tool, Failure{Tool: c.tool})
 	}
+}
+
+func statusOf(exit int) Status {
+	if exit == 0 {
+		return StatusOK
+	}
+	return StatusFailed
+}
+
+// started is a command that was left running, and what it has printed so far.
+type started struct {
+	call
+	text string
+}
+
+// polled takes in what a call brought of a command that was left running. When that has ended, its output is that of all
+// calls.
+func (r *Reader) polled(c call, o outcome) {
+	s, ok := r.running[c.polls]
+	if !ok {
+		return
+	}
+	s.text = lookAt(s.text + o.text)
+	if o.running != "" {
+		r.running[c.polls] = s
+		return
+	}
+	delete(r.running, c.polls)
+	o.text, s.polls = s.text, c.polls
+	r.result(s.call, o)
 }
 
 // touch takes in what a call did to files. A write shows only then whether it made the file.
@@ -261,10 +298,16 @@ func (r *Reader) command(c call, o outcome) {
 	if strings.TrimSpace(c.command) == "" {
 		return
 	}
+	if o.running != "" {
+		if strings.HasPrefix(o.text, "Command ") { // Claude Code's word on it
+			o.text = ""
+		}
+		r.running[o.running] = started{c, o.text}
+	}
 	c.command = redact.Text(c.command)
 	l := r.parse(c.command, c.dir)
 	status := o.status
-	if l.check != "" && (l.unsure && failMark().MatchString(lookAt(o.text)) ||
+	if l.check != "" && o.running == "" && (l.unsure && failMark().MatchString(lookAt(o.text)) ||
 		!l.unsure && o.exit == nil && failedSurely().MatchString(lookAt(o.text))) {
 		status = StatusFailed
 	}
@@ -275,7 +318,9 @@ func (r *Reader) command(c call, o outcome) {
 	key = text.Clip(text.Line(key), maxText)
 	cmd := r.commands.touch(key, Command{Text: key})
 	cmd.Status, cmd.Exit, cmd.Check, cmd.Entry, cmd.Retired, cmd.Failed = status, o.exit, l.check, r.entry, false, nil
-	cmd.Runs++
+	if c.polls == "" {
+		cmd.Runs++
+	}
 	if status == StatusFailed {
 		cmd.Failures++
 		if l.tests {

@@ -30,6 +30,7 @@ const (
 	actOpen                         OpKind = "open"   // later edits are about the file
 	actSub                          OpKind = "sub"    // the member "command" says what
 	actScript                       OpKind = "script" // calls other tools
+	actPoll                         OpKind = "poll"   // asks what became of a command that was left running
 )
 
 // vocabulary maps tool names, in lower case, to what they do. It covers the
@@ -61,6 +62,7 @@ var vocabulary = index(map[OpKind]string{
 	actOpen:    `open goto scroll_up scroll_down`,
 	actSub:     `str_replace_editor str_replace_based_edit_tool file_editor fs_write text_editor task_tracker`,
 	actScript:  `exec`,
+	actPoll:    `write_stdin bashoutput bash_output taskoutput read_bash kill_shell killshell taskstop stop_bash`,
 })
 
 // index returns what is listed under which value, by its name; as with text.Words, the map
@@ -113,6 +115,7 @@ type call struct {
 	args    json.RawMessage
 	entry   string
 	inner   []call // script: the calls it makes
+	polls   string // poll: the id of the command; of a command: its own, once it was polled
 }
 
 // callStates says what calls do to the file they name.
@@ -140,6 +143,8 @@ func parseCall(name string, args json.RawMessage, entry string) call {
 		c.command = firstMember(args, patchMembers)
 	case actScript:
 		c.inner = scriptCalls(firstMember(args, scriptMembers), entry)
+	case actPoll:
+		c.polls = Polls(name, args)
 	default:
 	}
 	if c.act == OpShell || c.act == actScript && c.inner == nil {
@@ -153,6 +158,21 @@ func parseCall(name string, args json.RawMessage, entry string) call {
 		c.files = patchChanges(c.command)
 	}
 	return c
+}
+
+// Polls returns the id of the command that a call asks about, which was left running; "" if it is another call.
+func Polls(name string, args json.RawMessage) (id string) {
+	if actionOf(name) != actPoll {
+		return ""
+	}
+	jsonx.Members(args, func(name, value []byte) bool {
+		switch string(name) {
+		case "session_id", "bash_id", "task_id", "shell_id", "sessionId", "shellId":
+			id = strings.Trim(string(value), `"`)
+		}
+		return id == ""
+	})
+	return id
 }
 
 // firstMember returns the member that stands first in the names and says something.

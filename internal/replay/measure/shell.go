@@ -36,12 +36,30 @@ func (r *trailReader) shell(c *Call, result *Message) {
 		}
 		return
 	}
+	if m := goesOn().FindStringSubmatch(result.Text[:min(len(result.Text), 300)]); m != nil {
+		r.running[m[1]+m[2]] = *c
+		delete(r.commands, commandName(command)) // how it ends is not known yet
+		return
+	}
 	r.outcome(command, result)
 	exit, known := exitCode(result.Text)
 	failed := result.Failed || known && exit != 0
 	for _, words := range commandsOf(command) {
 		r.effects(words, failed)
 	}
+}
+
+// goesOn finds the id of a command that its result says is still running.
+var goesOn = text.Pattern(`(?:Process running with session ID (\w+)|running in background with ID: (\w+))`)
+
+// polled returns the id of the command that a call may ask about.
+func (c *Call) polled() string {
+	for _, name := range []string{"session_id", "task_id", "bash_id"} {
+		if id := strings.Trim(string(jsonx.Get(c.Arguments, name)), `"`); id != "" {
+			return id
+		}
+	}
+	return ""
 }
 
 // scripted finds the commands in a script that calls a shell tool.

@@ -15,7 +15,7 @@ import (
 func NewTrail(ds []*Digest, cwd string) *Trail {
 	r := &trailReader{
 		cwd: cwd, calls: map[string]Call{}, files: map[string]*fileHistory{},
-		optional: map[Pair]bool{}, commands: map[string]*runHistory{},
+		optional: map[Pair]bool{}, commands: map[string]*runHistory{}, running: map[string]Call{},
 	}
 	for _, d := range ds {
 		if d.Kind == Summary {
@@ -40,6 +40,7 @@ type trailReader struct {
 	files    map[string]*fileHistory
 	optional map[Pair]bool
 	commands map[string]*runHistory
+	running  map[string]Call // commands that go on, by the ids that polls name
 }
 
 type fileHistory struct {
@@ -71,6 +72,9 @@ func (r *trailReader) set(p string, s State, strong bool) {
 
 // finish takes a call whose result is there.
 func (r *trailReader) finish(c *Call, result *Message) {
+	if started, ok := r.running[c.polled()]; ok {
+		c = &started // a poll: its result is that of the command
+	}
 	verb := toolVerb(c.Name)
 	if verb == verbEditor {
 		verb = editorVerb(c.argument("command"))
