@@ -166,6 +166,8 @@ func (r *request) decide(ctx context.Context) []byte {
 	free := room{tokens: max(window-r.env-min(max(r.in.MaxOutput, window/16), window/4), window/8)}
 	if window > 0 && r.event.Before-r.env > int64(diskShare*float64(free.tokens)) {
 		r.load(ctx)
+		r.event.Before = r.size(counter, nil) // others may have measured it
+		r.event.After = r.event.Before
 	}
 	now := r.current()
 	size := r.event.Before

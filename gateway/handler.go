@@ -34,6 +34,9 @@ type HandlerConfig struct {
 	Base http.RoundTripper
 	// Key must come with each request, in the header X-Clew-Key. Default: none is needed.
 	Key string
+	// Tenants says whose key a request carries there; it fails with ErrNoKey where it is nobody's.
+	// Then Key does not count, and Config.Tenant is its answer. Default: there is one tenant.
+	Tenants func(ctx context.Context, key string) (string, error)
 	// Hosts are the names by which the handler may be addressed, beside those of this machine.
 	Hosts []string
 	// MCP answers at /mcp. Default: nobody does.
@@ -116,6 +119,12 @@ func (h *Handler) Reload(cfg HandlerConfig) error {
 	cfg.MaxMemory = cmp.Or(max(cfg.MaxMemory, 0), 512<<20)
 	cfg.ClientTimeout = cmp.Or(cfg.ClientTimeout, time.Minute)
 	cfg.UpstreamTimeout = cmp.Or(cfg.UpstreamTimeout, defaultSilence)
+	if cfg.Tenants != nil {
+		cfg.Tenant = func(r *http.Request) string {
+			tenant, _ := r.Context().Value(tenantKey{}).(string) // serve has put it there
+			return tenant
+		}
+	}
 	n.cfg, n.slots = cfg, make(chan struct{}, cfg.MaxRequests)
 	n.proxy = &httputil.ReverseProxy{
 		Transport:     newTransport(h.base, cfg.Config, h.memory),
@@ -126,7 +135,7 @@ func (h *Handler) Reload(cfg HandlerConfig) error {
 			r.Out.URL.Scheme, r.Out.URL.Host = to.base.Scheme, to.base.Host
 			r.Out.URL.Path, r.Out.URL.RawPath = strings.TrimSuffix(to.base.Path, "/")+to.path, ""
 			r.Out.Host = to.base.Host
-			r.Out.Header.Del("X-Clew-Key")
+			r.Out.Header.Del(KeyHeader)
 			r.Out.Header.Del("X-Forwarded-For")
 		},
 		ModifyResponse: func(resp *http.Response) error {
@@ -165,7 +174,8 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case !h.addressed(r):
 		refuse(w, api, http.StatusForbidden, "clew gateway: the request comes from a web page or names another host; it is refused")
-	case h.cfg.Key != "" && subtle.ConstantTimeCompare([]byte(h.cfg.Key), []byte(r.Header.Get("X-Clew-Key"))) != 1:
+	case h.cfg.Tenants != nil && !h.known(w, &r, api):
+	case h.cfg.Tenants == nil && h.cfg.Key != "" && subtle.ConstantTimeCompare([]byte(h.cfg.Key), []byte(r.Header.Get(KeyHeader))) != 1:
 		refuse(w, api, http.StatusUnauthorized, "clew gateway: the header X-Clew-Key must carry the gateway's key")
 	case h.cfg.MCP != nil && r.URL.Path == "/mcp":
 		h.cfg.MCP.ServeHTTP(w, r)
@@ -190,6 +200,27 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request) {
 			refuse(w, api, http.StatusTooManyRequests, busy)
 		}
 	}
+}
+
+// ErrNoKey says that a key is nobody's.
+var ErrNoKey = errors.New("no tenant has this key")
+
+// KeyHeader carries the gateway's key.
+const KeyHeader = "X-Clew-Key"
+
+type tenantKey struct{}
+
+// known finds the tenant of a request, or answers that it has none.
+func (h *handler) known(w http.ResponseWriter, r **http.Request, api string) bool {
+	tenant, err := h.cfg.Tenants((*r).Context(), (*r).Header.Get(KeyHeader))
+	switch {
+	case errors.Is(err, ErrNoKey):
+		refuse(w, api, http.StatusUnauthorized, "clew gateway: the header X-Clew-Key must carry a tenant's key")
+	case err != nil:
+		refuse(w, api, http.StatusServiceUnavailable, "clew gateway: whose key it is can't be told now; try again")
+	}
+	*r = (*r).WithContext(context.WithValue((*r).Context(), tenantKey{}, tenant))
+	return err == nil
 }
 
 // route finds the upstream of a path. Under the paths that are common to Anthropic and OpenAI

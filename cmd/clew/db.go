@@ -3,12 +3,14 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/spf13/cobra"
 
+	gatewaydb "github.com/clew-dev/clew/gateway/postgres"
 	"github.com/clew-dev/clew/session/postgres"
 )
 
@@ -16,6 +18,7 @@ import (
 type dbReport struct {
 	Action   string      `json:"action"`
 	Sessions []dbSession `json:"sessions"`
+	Key      string      `json:"key,omitempty"` // a new one, of action key
 }
 
 // dbSession is a session that was moved.
@@ -25,13 +28,14 @@ type dbSession struct {
 	Entries int    `json:"entries"`
 }
 
-var dbActions = []string{"migrate", "import", "export"}
+var dbActions = []string{"migrate", "import", "export", "key"}
 
 func newDB() *cobra.Command {
 	cmd := newCommand("db", groupOther)
 	cmd.ValidArgs = dbActions
-	database := cmd.Flags().String("database", "", "the database, as a connection string or URL; what it does not say, the environment says")
+	database := cmd.Flags().String("db", "", "the database, as a connection string or `URL` (default: setting database); what it does not say, the environment says")
 	tenant := cmd.Flags().String("tenant", "", "whose sessions they are; a tenant sees no others")
+	drop := cmd.Flags().Bool("drop", false, "key: read a key from standard input, and make it worthless")
 	jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		action, args := args[0], args[1:]
@@ -44,10 +48,19 @@ func newDB() *cobra.Command {
 			return usagef("db import: name the session files")
 		case action == "export" && len(args) != 2:
 			return usagef("db export: give the id of a session and the file to write")
+		case action == "key" && len(args) != 1 && !*drop || *drop && len(args) > 0:
+			return usagef("db key: give the name of a tenant, or --drop and a key on standard input")
+		}
+		if *database == "" {
+			s, err := loadSettings(nil)
+			if err != nil {
+				return err
+			}
+			*database = s.DB
 		}
 		cfg, err := pgxpool.ParseConfig(*database)
 		if err != nil {
-			return usagef("db: --database is no connection string: %w", err) // pgx leaves the password out
+			return usagef("db: --db is no connection string: %w", err) // pgx leaves the password out
 		}
 		pool, err := pgxpool.NewWithConfig(cmd.Context(), cfg)
 		if err != nil {
@@ -55,12 +68,20 @@ func newDB() *cobra.Command {
 		}
 		defer pool.Close()
 		r := &dbReport{Action: action, Sessions: []dbSession{}}
-		if action == "migrate" {
+		switch {
+		case action == "migrate":
 			err = postgres.Migrate(cmd.Context(), pool)
-		} else {
+		case *drop:
+			err = dropKey(cmd, pool)
+		case action == "key":
+			r.Key, err = gatewaydb.AddKey(cmd.Context(), pool, args[0])
+		default:
 			err = r.move(cmd.Context(), pool, *tenant, args)
 		}
 		if err != nil && len(r.Sessions) == 0 {
+			if action == "key" {
+				err = fmt.Errorf("db key: %w", err)
+			}
 			return err
 		}
 		if shown := show(cmd, r); err == nil {
@@ -69,6 +90,15 @@ func newDB() *cobra.Command {
 		return err
 	}
 	return cmd
+}
+
+// dropKey takes a key back that stands on standard input.
+func dropKey(cmd *cobra.Command, pool *pgxpool.Pool) error {
+	key, err := io.ReadAll(io.LimitReader(cmd.InOrStdin(), 1<<10))
+	if err != nil {
+		return err
+	}
+	return gatewaydb.DropKey(cmd.Context(), pool, strings.TrimSpace(string(key)))
 }
 
 // move moves sessions until one can't be.
@@ -99,8 +129,13 @@ func (r *dbReport) move(ctx context.Context, pool *pgxpool.Pool, tenant string, 
 }
 
 func (r *dbReport) text(rep *report) {
-	if r.Action == "migrate" {
+	switch {
+	case r.Action == "migrate":
 		rep.w.WriteString("the database has the tables of this clew\n")
+	case r.Key != "":
+		rep.w.WriteString(r.Key + "\n")
+	case r.Action == "key":
+		rep.w.WriteString("the key is worthless now; gateways that run may take it for half a minute more\n")
 	}
 	for _, s := range r.Sessions {
 		fmt.Fprintf(rep.w, "%s: session %s, %s\n", rep.p.paint(styleBold, printable(s.File)), printable(s.ID), count(s.Entries, "entry", "entries"))

@@ -24,7 +24,7 @@ func TestDB(t *testing.T) {
 	}
 	db := func(want int, says string, args ...string) {
 		t.Helper()
-		stdout, stderr := run(t, want, append([]string{"db", "--database", dsn, "--tenant", "t"}, args...)...)
+		stdout, stderr := run(t, want, append([]string{"db", "--db", dsn, "--tenant", "t"}, args...)...)
 		if !strings.Contains(stdout+stderr, says) {
 			t.Errorf("db %q says %q, want %q", args, stdout+stderr, says)
 		}

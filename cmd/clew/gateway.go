@@ -27,10 +27,12 @@ import (
 
 	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/gateway"
+	gatewaydb "github.com/clew-dev/clew/gateway/postgres"
 	"github.com/clew-dev/clew/internal/admin"
 	"github.com/clew-dev/clew/internal/home"
 	"github.com/clew-dev/clew/internal/mcpserver"
 	"github.com/clew-dev/clew/model/catalogue"
+	"github.com/clew-dev/clew/session"
 )
 
 // gatewayFile is the file of --config.
@@ -43,6 +45,9 @@ type gatewayFile struct {
 	Observe   bool              `json:"observe"`
 	Admin     string            `json:"admin"`
 	Hosts     []string          `json:"hosts"`
+
+	DB      string `json:"db"`      // the database, in place of dir
+	Tenants bool   `json:"tenants"` // requests carry keys of the database
 
 	ByRules []string `json:"byRules"` // upstreams that can't compact, by name
 
@@ -57,10 +62,12 @@ type gatewayFile struct {
 
 // gatewayFlags are the flags that gateway and wrap share.
 type gatewayFlags struct {
-	config, window, preset, dir, admin string
-	upstreams                          []string
-	observe                            bool
-	wrapped                            bool // the addresses in the environment are upstreams too
+	config, window, preset, dir, admin, db string
+	upstreams                              []string
+	observe                                bool
+	wrapped                                bool // the addresses in the environment are upstreams too
+
+	store *gatewaydb.Store // nil without a database
 }
 
 func (g *gatewayFlags) add(cmd *cobra.Command) {
@@ -70,6 +77,7 @@ func (g *gatewayFlags) add(cmd *cobra.Command) {
 	f.StringVar(&g.window, "window", "", "context window of every model, in tokens (default: the catalogue's, or what the upstream says)")
 	f.StringVar(&g.preset, "preset", "", "the policy: "+strings.Join(compact.PresetNames(), ", ")+" (default: clew)")
 	f.StringVar(&g.dir, "dir", "", "folder of the sessions that keep what leaves the context (default: gateway in the data folder)")
+	f.StringVar(&g.db, "db", "", "keep them in this PostgreSQL instead, a connection string or `URL` (default: setting database)")
 	f.BoolVar(&g.observe, "observe", false, "change nothing and say what would be done")
 	f.StringVar(&g.admin, "admin", "", "show what it does at this `ADDRESS` of this machine: a page, metrics; such as "+adminAddr)
 	_ = cmd.RegisterFlagCompletionFunc("preset", cobra.FixedCompletions(compact.PresetNames(), cobra.ShellCompDirectiveNoFileComp))
@@ -104,7 +112,7 @@ func (g *gatewayFlags) settings() (cfg gateway.HandlerConfig, file gatewayFile, 
 		upstreams[name] = addr
 	}
 	if g.wrapped {
-		file.Key = "" // the agent does not know it
+		file.Key, file.Tenants = "", false // the agent knows none
 		for name, variable := range baseURLs {
 			if addr := os.Getenv(variable); addr != "" && upstreams[name] == "" {
 				upstreams[name] = addr
@@ -137,18 +145,71 @@ func (g *gatewayFlags) settings() (cfg gateway.HandlerConfig, file gatewayFile, 
 		}
 		dir = filepath.Join(h.Dir, "gateway")
 	}
-	recall, err := mcpserver.New(mcpserver.Config{Folder: dir, Getenv: os.Getenv, Version: readVersion().Version})
+	about := mcpserver.Config{Folder: dir, Getenv: os.Getenv, Version: readVersion().Version}
+	var tenants func(context.Context, string) (string, error)
+	if g.store != nil {
+		if file.Tenants {
+			tenants = g.store.Tenant
+		}
+		about.Open = g.openFor(tenants)
+	}
+	recall, err := mcpserver.New(about)
 	if err != nil {
 		return cfg, file, err
 	}
-	return gateway.HandlerConfig{
-		MCP: recall.Handler(), Upstreams: upstreams, Hosts: file.Hosts, Key: file.Key, MaxRequests: file.MaxRequests, MaxMemory: file.MaxMemory,
+	cfg = gateway.HandlerConfig{
+		MCP: recall.Handler(), Tenants: tenants, Upstreams: upstreams, Hosts: file.Hosts, Key: file.Key, MaxRequests: file.MaxRequests, MaxMemory: file.MaxMemory,
 		Config: gateway.Config{
 			Ask: all <= 0, MaxBody: file.MaxBody, ByRules: byRules(upstreams, file.ByRules), Dir: dir, Observe: g.observe || file.Observe,
 			Policy: func(string, string) compact.Policy { return policy },
 			Window: func(provider, model string) int64 { return windowOf(provider, model, all, file.Windows) },
 		},
-	}, file, nil
+	}
+	if g.store != nil {
+		cfg.Store = g.store
+	}
+	return cfg, file, nil
+}
+
+// openFor returns what opens a conversation for who has its tenant's key.
+func (g *gatewayFlags) openFor(tenants func(context.Context, string) (string, error)) func(context.Context, http.Header, string) (session.Store, error) {
+	return func(ctx context.Context, h http.Header, id string) (store session.Store, err error) {
+		t := gateway.Talk{ID: id}
+		if tenants != nil {
+			if t.Tenant, err = tenants(ctx, h.Get(gateway.KeyHeader)); err != nil {
+				return nil, err
+			}
+		}
+		return g.store.Session(ctx, t)
+	}
+}
+
+// connect opens the database, where there is one. Reading the settings again does not change it.
+func (g *gatewayFlags) connect(cmd *cobra.Command, log *slog.Logger) (done func(), err error) {
+	_, file, err := g.settings()
+	if err != nil {
+		return nil, err
+	}
+	database := cmp.Or(g.db, file.DB)
+	if database == "" {
+		s, err := loadSettings(nil)
+		if err != nil {
+			return nil, err
+		}
+		database = s.DB
+	}
+	switch {
+	case database == "" && file.Tenants:
+		return nil, usagef("--config %s: tenants have their keys in a database; name it as db", g.config)
+	case database == "":
+		return func() {}, nil
+	case g.dir != "":
+		return nil, usagef("--dir and --db: conversations are kept in a folder or in a database")
+	}
+	if g.store, err = gatewaydb.Open(cmd.Context(), database, gatewaydb.Config{Logger: log}); err != nil {
+		return nil, err
+	}
+	return g.store.Close, nil
 }
 
 // byRules returns what says of an upstream that it is one of the named.
@@ -244,6 +305,12 @@ func newGateway() *cobra.Command {
 	asJSON := cmd.Flags().Bool("json", false, "print a line of JSON for each request; docs/JSON.md describes it")
 	exposed := cmd.Flags().Bool("plain", false, "answer other machines without TLS; everyone on the way can read keys and prompts")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		log := slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), nil))
+		disconnect, err := g.connect(cmd, log)
+		if err != nil {
+			return fmt.Errorf("gateway: %w", err)
+		}
+		defer disconnect()
 		cfg, file, err := g.settings()
 		if err != nil {
 			return err
@@ -262,7 +329,7 @@ func newGateway() *cobra.Command {
 		hangup := make(chan os.Signal, 1)
 		signal.Notify(hangup, syscall.SIGHUP)
 		defer signal.Stop(hangup)
-		cfg.Logger = slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), nil))
+		cfg.Logger = log
 		s, err := startGateway(&g, cfg, addr, cmp.Or(g.admin, file.Admin), seen)
 		if err != nil {
 			return fmt.Errorf("gateway: %w", err)
@@ -303,7 +370,7 @@ func mayListen(addr string, file *gatewayFile, plain bool) error {
 	switch {
 	case (file.Cert == "") != (file.CertKey == ""):
 		return usagef("gateway: --config: cert and certKey belong together")
-	case errors.Is(err, gateway.ErrExposed) && file.Key == "":
+	case errors.Is(err, gateway.ErrExposed) && file.Key == "" && !file.Tenants:
 		return usagef("gateway: --listen %s: %w; give a key in the file of --config, which requests carry as X-Clew-Key", addr, err)
 	case errors.Is(err, gateway.ErrExposed) && file.Cert == "" && !plain:
 		return usagef("gateway: --listen %s: %w; give cert and certKey in the file of --config, or --plain to do without TLS", addr, err)
@@ -329,8 +396,17 @@ type gatewayServer struct {
 func startGateway(flags *gatewayFlags, cfg gateway.HandlerConfig, addr, adminAt string, seen *traffic) (*gatewayServer, error) {
 	g := &gatewayServer{events: seen.event, log: cfg.Logger, watch: func(context.Context) error { return nil }, leave: func() {}, count: func(h http.Handler) http.Handler { return h }}
 	var err error
+	if flags.store != nil {
+		g.events = func(e gateway.Event) { seen.event(e); flags.store.Event(e) }
+	}
 	if adminAt != "" {
 		about := admin.Config{Dir: cfg.Dir, Observe: cfg.Observe}
+		if flags.store != nil {
+			about.Tenant, about.Health = cfg.Tenants, flags.store.Health
+			about.Open = func(ctx context.Context, tenant, id string) (session.Store, error) {
+				return flags.store.Session(ctx, gateway.Talk{Tenant: tenant, ID: id})
+			}
+		}
 		if flags.config != "" {
 			about.Reload = func(context.Context) error { return g.reload(flags) }
 		}
@@ -339,7 +415,8 @@ func startGateway(flags *gatewayFlags, cfg gateway.HandlerConfig, addr, adminAt 
 			return nil, err
 		}
 		g.count, g.leave = s.Count, s.Leave
-		g.events = func(e gateway.Event) { seen.event(e); s.Event(e) }
+		before := g.events
+		g.events = func(e gateway.Event) { before(e); s.Event(e) }
 	}
 	cfg.OnEvent = g.events
 	if g.h, err = gateway.NewHandler(cfg); err != nil {
@@ -376,8 +453,11 @@ func (s *gatewayServer) reload(g *gatewayFlags) error {
 	if err != nil {
 		return err
 	}
-	if err := gateway.CheckListen(s.l.Addr().String()); err != nil && file.Key == "" {
+	if err := gateway.CheckListen(s.l.Addr().String()); err != nil && file.Key == "" && !file.Tenants {
 		return usagef("--config %s: %w; it must have a key", g.config, err)
+	}
+	if g.store == nil && file.Tenants {
+		return usagef("--config %s: there is no database with keys of tenants", g.config)
 	}
 	cfg.OnEvent, cfg.Logger = s.events, s.log
 	return s.h.Reload(cfg)
@@ -410,6 +490,11 @@ func newWrap() *cobra.Command {
 	g.add(cmd)
 	cmd.Flags().SetInterspersed(false)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		disconnect, err := g.connect(cmd, nil)
+		if err != nil {
+			return fmt.Errorf("wrap: %w", err)
+		}
+		defer disconnect()
 		cfg, file, err := g.settings()
 		if err != nil {
 			return err

@@ -338,5 +338,6 @@ func withCommand(remedy string) string {
 		"undo it,", "clew undo takes it back,",
 		"import a repaired copy", "clew repair FILE --out FILE makes a sound copy to import",
 		"call postgres.Migrate on it", "clew db migrate makes them",
+		"see that the server runs, and that host, port, database and user are right", "see that PostgreSQL runs there; --db, the setting database and PGHOST say where",
 	).Replace(remedy)
 }

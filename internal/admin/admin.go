@@ -14,16 +14,25 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/clew-dev/clew/gateway"
+	"github.com/clew-dev/clew/session"
 )
 
 // Config says how a Server works.
 type Config struct {
 	// Dir is the folder of the gateway's session files.
 	Dir string
+	// Open opens them elsewhere than in Dir: the session of a tenant whose id begins so.
+	Open func(ctx context.Context, tenant, id string) (session.Store, error)
+	// Tenant says whose key a request carries, as X-Clew-Key or as the password of Basic
+	// authentication. Then conversations are shown to their tenant alone. Default: to all.
+	Tenant func(ctx context.Context, key string) (string, error)
+	// Health says what can't be used now, though requests go on. Default: nothing.
+	Health func() error
 	// Observe says that the gateway changes nothing.
 	Observe bool
 	// Reload reads the gateway's settings again. Default: POST /reload is refused.
@@ -35,7 +44,8 @@ type Config struct {
 // Server shows what a gateway does.
 type Server struct {
 	cfg     Config
-	board   *board
+	mu      sync.Mutex
+	boards  map[string]*board // by tenant
 	metrics *metrics
 	leaving atomic.Bool
 }
@@ -45,7 +55,47 @@ func New(cfg Config) *Server {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	return &Server{cfg: cfg, board: &board{since: cfg.Now(), talks: map[string]*kept{}}, metrics: newMetrics()}
+	return &Server{cfg: cfg, boards: map[string]*board{}, metrics: newMetrics(cfg.Health)}
+}
+
+// board returns that of a tenant.
+func (s *Server) board(tenant string) *board {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b := s.boards[tenant]
+	if b == nil {
+		b = &board{since: s.cfg.Now(), talks: map[string]*kept{}}
+		s.boards[tenant] = b
+	}
+	return b
+}
+
+type tenantKey struct{}
+
+// tenantOf is the tenant of a request that may see conversations.
+func tenantOf(ctx context.Context) string {
+	tenant, _ := ctx.Value(tenantKey{}).(string) // without tenants there is none
+	return tenant
+}
+
+// tenants lets through who has a tenant's key.
+func (s *Server) tenants(next http.HandlerFunc) http.HandlerFunc {
+	if s.cfg.Tenant == nil {
+		return next
+	}
+	return func(w http.ResponseWriter, r *http.Request) {
+		key := r.Header.Get(gateway.KeyHeader)
+		if _, password, ok := r.BasicAuth(); ok && key == "" {
+			key = password
+		}
+		tenant, err := s.cfg.Tenant(r.Context(), key)
+		if err != nil {
+			w.Header().Set("WWW-Authenticate", `Basic realm="clew gateway: a tenant's key as the password"`)
+			http.Error(w, err.Error(), http.StatusUnauthorized)
+			return
+		}
+		next(w, r.WithContext(context.WithValue(r.Context(), tenantKey{}, tenant)))
+	}
 }
 
 // Event hears of a request; it is for gateway.Config.OnEvent.
@@ -53,7 +103,7 @@ func (s *Server) Event(e gateway.Event) {
 	if e.Outcome == gateway.WouldBe { // it was sent on as it came
 		e.After = e.Before
 	}
-	s.board.add(&e)
+	s.board(e.Tenant).add(&e)
 	s.metrics.add(&e)
 }
 
@@ -77,13 +127,13 @@ func (s *Server) Handler() http.Handler {
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", s.ready)
 	mux.Handle("GET /metrics", s.metrics.handler())
-	mux.HandleFunc("GET /sessions", func(w http.ResponseWriter, _ *http.Request) { answer(w, s.board.list()) })
-	mux.HandleFunc("GET /sessions/{id}", s.one)
+	mux.HandleFunc("GET /sessions", s.tenants(func(w http.ResponseWriter, r *http.Request) { answer(w, s.board(tenantOf(r.Context())).list()) }))
+	mux.HandleFunc("GET /sessions/{id}", s.tenants(s.one))
 	mux.HandleFunc("POST /reload", s.reload)
-	mux.HandleFunc("GET /{$}", s.overview)
-	mux.HandleFunc("GET /session/{id}", s.talk)
-	mux.HandleFunc("GET /session/{id}/entry/{entry}", s.entry)
-	mux.HandleFunc("GET /session/{id}/log", s.log)
+	mux.HandleFunc("GET /{$}", s.tenants(s.overview))
+	mux.HandleFunc("GET /session/{id}", s.tenants(s.talk))
+	mux.HandleFunc("GET /session/{id}/entry/{entry}", s.tenants(s.entry))
+	mux.HandleFunc("GET /session/{id}/log", s.tenants(s.log))
 	mux.Handle("GET /page.css", http.FileServerFS(static))
 	mux.Handle("GET /page.js", http.FileServerFS(static))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -121,15 +171,24 @@ func addressed(r *http.Request) bool {
 	return origin == "" || err == nil && u.Host == r.Host
 }
 
-// ready says whether what leaves a context can be kept.
+// ready says whether the gateway takes requests. It takes them without a database, too.
 func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
-	err := os.MkdirAll(s.cfg.Dir, 0o700)
+	var err error
+	if s.cfg.Open == nil {
+		err = os.MkdirAll(s.cfg.Dir, 0o700)
+	}
 	if s.leaving.Load() {
 		err = errors.New("the gateway is about to end")
 	}
 	if err != nil {
 		http.Error(w, "not ready: "+err.Error(), http.StatusServiceUnavailable)
 		return
+	}
+	if s.cfg.Health != nil {
+		if err := s.cfg.Health(); err != nil {
+			fmt.Fprintf(w, "ready, but without the database: %v\n", err)
+			return
+		}
 	}
 	fmt.Fprintln(w, "ready")
 }
@@ -149,7 +208,7 @@ func (s *Server) reload(w http.ResponseWriter, r *http.Request) {
 
 // one is what is known of a conversation, as JSON.
 func (s *Server) one(w http.ResponseWriter, r *http.Request) {
-	t, points, live := s.board.talk(r.PathValue("id"))
+	t, points, live := s.board(tenantOf(r.Context())).talk(r.PathValue("id"))
 	o := One{Talk: t, Points: points}
 	f, err := s.open(r.Context(), t.ID)
 	if err == nil {

@@ -25,7 +25,8 @@ type metrics struct {
 	inFlight prometheus.Gauge
 }
 
-func newMetrics() *metrics {
+// newMetrics takes what says whether the database can be used, nil without one.
+func newMetrics(health func() error) *metrics {
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "clew", Subsystem: "gateway", Name: name, Help: help}, labels)
 	}
@@ -44,6 +45,16 @@ func newMetrics() *metrics {
 	}
 	m.registry.MustRegister(m.requests, m.epochs, m.list, m.usage, m.full, m.added, m.inFlight,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	if health != nil {
+		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Namespace: "clew", Subsystem: "gateway", Name: "database_up", Help: "1 while the database can be used; requests go on without it.",
+		}, func() float64 {
+			if health() != nil {
+				return 0
+			}
+			return 1
+		}))
+	}
 	return m
 }
 

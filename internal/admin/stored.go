@@ -55,6 +55,17 @@ func (s *Server) open(ctx context.Context, id string) (*stored, error) {
 	if strings.Trim(id, "0123456789abcdef") != "" || len(id) < 16 {
 		return nil, fmt.Errorf("%q names no conversation: %w", id, fs.ErrNotExist)
 	}
+	if s.cfg.Open != nil {
+		store, err := s.cfg.Open(ctx, tenantOf(ctx), id)
+		if err != nil {
+			return nil, err
+		}
+		open, err := clew.OpenStore(ctx, store, clew.Config{})
+		if err != nil {
+			return nil, errors.Join(err, store.Close())
+		}
+		return &stored{open, "session " + store.Header().ID + " in the database"}, nil
+	}
 	found, err := filepath.Glob(filepath.Join(s.cfg.Dir, id+"*.jsonl"))
 	if err != nil || len(found) != 1 {
 		return nil, fmt.Errorf("nothing has left the context of conversation %s, or its file is gone: %w", id, fs.ErrNotExist)
@@ -135,7 +146,7 @@ type talkView struct {
 
 // talk shows a conversation.
 func (s *Server) talk(w http.ResponseWriter, r *http.Request) {
-	t, points, live := s.board.talk(r.PathValue("id"))
+	t, points, live := s.board(tenantOf(r.Context())).talk(r.PathValue("id"))
 	words, offset := r.FormValue("q"), max(atoi(r.FormValue("offset")), 0)
 	v := talkView{Talk: t, Live: live, Words: words, Plot: newPlot(points)}
 	f, err := s.open(r.Context(), t.ID)

@@ -68,8 +68,8 @@ type overviewView struct {
 	Dir     string
 }
 
-func (s *Server) overview(w http.ResponseWriter, _ *http.Request) {
-	show(w, "overview", &overviewView{s.board.list(), s.cfg.Observe, s.cfg.Dir})
+func (s *Server) overview(w http.ResponseWriter, r *http.Request) {
+	show(w, "overview", &overviewView{s.board(tenantOf(r.Context())).list(), s.cfg.Observe, s.cfg.Dir})
 }
 
 // Tokens writes a number of tokens short: 950, 12.3k, 1.2M.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -69,10 +70,13 @@ var conversation = regexp.MustCompile(`^[0-9a-f]{32}$`)
 
 // current returns the session that was written to last; with id the one of this id, or
 // whose id begins so.
-func (s *shelf) current(ctx context.Context, id string) (*book, error) {
-	if s.cfg.Folder != "" {
+func (s *shelf) current(ctx context.Context, h http.Header, id string) (*book, error) {
+	if s.cfg.Folder != "" || s.cfg.Open != nil {
 		if !conversation.MatchString(id) {
 			return nil, errors.New("name the conversation: its summary says what to give as \"session\"")
+		}
+		if s.cfg.Open != nil {
+			return s.elsewhere(ctx, h, id)
 		}
 		path := filepath.Join(s.cfg.Folder, id+".jsonl")
 		info, err := os.Stat(path)
@@ -93,6 +97,24 @@ func (s *shelf) current(ctx context.Context, id string) (*book, error) {
 	return nil, fmt.Errorf("no session of this project has an id that begins with %s", id)
 }
 
+// elsewhere returns a session that is in no file. It is read each time.
+func (s *shelf) elsewhere(ctx context.Context, h http.Header, id string) (*book, error) {
+	store, err := s.cfg.Open(ctx, h, id)
+	if err != nil {
+		return nil, fmt.Errorf("nothing can be read of the conversation %s: %w", id, err)
+	}
+	b := &book{path: id, Transcript: &transcript.Transcript{Format: transcript.Pi, Header: store.Header()}}
+	return b, b.fill(ctx, store)
+}
+
+func (b *book) fill(ctx context.Context, store session.Store) (err error) {
+	if b.session, err = clew.OpenStore(ctx, store, clew.Config{Cwd: b.Header.Cwd}); err != nil {
+		return err
+	}
+	b.entries, err = session.Path(ctx, store, b.session.Leaf())
+	return err
+}
+
 // read returns a session as the file is now.
 func (s *shelf) read(ctx context.Context, f sessions.Found) (*book, error) {
 	s.mu.Lock()
@@ -110,11 +132,7 @@ func (s *shelf) read(ctx context.Context, f sessions.Found) (*book, error) {
 		return nil, fmt.Errorf("read %s: %w", f.Path, err)
 	}
 	b := &book{path: f.Path, size: f.Size, modified: f.Modified, Transcript: t}
-	store := t.Store()
-	if b.session, err = clew.OpenStore(ctx, store, clew.Config{Cwd: t.Header.Cwd}); err != nil {
-		return nil, err
-	}
-	if b.entries, err = session.Path(ctx, store, b.session.Leaf()); err != nil {
+	if err := b.fill(ctx, t.Store()); err != nil {
 		return nil, err
 	}
 	if len(s.open) >= maxOpen {

@@ -18,6 +18,7 @@ import (
 	"github.com/clew-dev/clew/internal/recall"
 	"github.com/clew-dev/clew/internal/redact"
 	"github.com/clew-dev/clew/model"
+	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/transcript"
 )
 
@@ -33,6 +34,8 @@ type Config struct {
 	// in the summaries that their agents get: who asks has presented the history. Dir and
 	// Programs do not count then.
 	Folder string
+	// Open opens such a session elsewhere than in Folder, for a request with this header.
+	Open func(ctx context.Context, h http.Header, conversation string) (session.Store, error)
 	// Secrets leaves secrets in what is answered. They are masked else.
 	Secrets bool
 
@@ -84,6 +87,7 @@ func withSession(schema json.RawMessage) json.RawMessage {
 // call is what a tool is given.
 type call struct {
 	arguments     json.RawMessage
+	header        http.Header // of the request, where there is one
 	Session       string
 	Offset, Limit *int
 }
@@ -93,6 +97,9 @@ func (s *Server) add(name, description string, schema json.RawMessage, run func(
 	tool := &mcp.Tool{Name: name, Description: description, InputSchema: schema, Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true}}
 	s.AddTool(tool, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		c := call{arguments: req.Params.Arguments}
+		if req.Extra != nil {
+			c.header = req.Extra.Header
+		}
 		out, err := "", error(nil)
 		if len(c.arguments) > 0 {
 			if err = json.Unmarshal(c.arguments, &c); err != nil {

@@ -19,7 +19,7 @@ const others = 10
 // recall reads or searches the current session, and where a search finds nothing the
 // others of the project.
 func (s *Server) recall(ctx context.Context, c call) (string, error) {
-	b, err := s.shelf.current(ctx, c.Session)
+	b, err := s.shelf.current(ctx, c.header, c.Session)
 	if err != nil {
 		return "", err
 	}
@@ -52,7 +52,7 @@ func short(id string) string { return id[:min(8, len(id))] }
 
 // status says how full the context is and what left it.
 func (s *Server) status(ctx context.Context, c call) (string, error) {
-	b, err := s.shelf.current(ctx, c.Session)
+	b, err := s.shelf.current(ctx, c.header, c.Session)
 	if err != nil {
 		return "", err
 	}
@@ -123,7 +123,7 @@ const (
 
 // timeline lists the requests with what was done for each.
 func (s *Server) timeline(ctx context.Context, c call) (string, error) {
-	b, err := s.shelf.current(ctx, c.Session)
+	b, err := s.shelf.current(ctx, c.header, c.Session)
 	if err != nil {
 		return "", err
 	}

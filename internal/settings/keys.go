@@ -130,6 +130,8 @@ func sessionKeys() []Key {
 			"the least that a tool result takes for its middle to leave the context"),
 		key("offload.keep", "CLEW_OFFLOAD_KEEP", "", "1000", "bytes", count(func(s *Settings) *int { return &s.policy.Offload.Keep }),
 			"what stays of it"),
+		key("database", "CLEW_DB", "", "none", "connection string or URL", words(func(s *Settings) *string { return &s.DB }),
+			"the PostgreSQL that `clew db` and `clew gateway` use; passwords are better kept in PGPASSFILE"),
 		key("offload.dir", "CLEW_OFFLOAD_DIR", "offload-dir", "none", "folder", words(func(s *Settings) *string { return &s.OffloadDir }),
 			"where what leaves the context is also kept as files, which the notes in its place name"),
 		key("synapse.scanRatio", "CLEW_SYNAPSE_SCAN_RATIO", "", "0.5", "share of the messages", setScanShare,

@@ -19,6 +19,8 @@ type Settings struct {
 	Preset string
 	// Auto says whether a session is compacted by itself.
 	Auto bool
+	// DB is the database of clew db and clew gateway, as a connection string or URL; "" for none.
+	DB string
 	// OffloadDir is clew.Config.Cache.
 	OffloadDir string
 	// SummaryModel is the model that writes summaries, as provider/model; "" for none.

@@ -34,7 +34,7 @@ import (
 var migrations embed.FS
 
 const (
-	schema      = 1 // version of the tables: the number of the last migration
+	schema      = 2 // version of the tables: the number of the last migration
 	schemaTable = "clew_schema"
 )
 
@@ -106,7 +106,7 @@ func New(ctx context.Context, pool *pgxpool.Pool, tenant string) (*DB, error) {
 	switch {
 	case err != nil:
 	case len(tenant) > maxKey:
-		err = fmt.Errorf("the name of the tenant has %d bytes; %d are allowed", len(tenant), maxKey)
+		err = longTenant(tenant)
 	case has < schema:
 		err = fmt.Errorf("%w: version %d, and this clew needs version %d", ErrNotMigrated, has, schema)
 	case has > schema:
@@ -116,6 +116,18 @@ func New(ctx context.Context, pool *pgxpool.Pool, tenant string) (*DB, error) {
 		return nil, failed("open", "the database", err)
 	}
 	return &DB{pool: pool, tenant: tenant}, nil
+}
+
+// Unchecked is New without a look at the tables, for who has looked at them and serves many tenants.
+func Unchecked(pool *pgxpool.Pool, tenant string) (*DB, error) {
+	if len(tenant) > maxKey {
+		return nil, failed("open", "the database", longTenant(tenant))
+	}
+	return &DB{pool: pool, tenant: tenant}, nil
+}
+
+func longTenant(name string) error {
+	return fmt.Errorf("the name of the tenant has %d bytes; %d are allowed", len(name), maxKey)
 }
 
 // An index has room for some 2700 bytes a row.
@@ -133,6 +145,9 @@ type Options struct {
 
 // failed says what failed on what. An error that says so already stays.
 func failed(op, subject string, err error) error {
+	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
+		return &session.Error{Op: op, Subject: subject, Err: err, Hint: hintConnect}
+	}
 	if _, ok := errors.AsType[*session.Error](err); ok || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
@@ -145,6 +160,8 @@ func failed(op, subject string, err error) error {
 	}
 	return rich
 }
+
+const hintConnect = "see that the server runs, and that host, port, database and user are right"
 
 var hints = []struct {
 	err error

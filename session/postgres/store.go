@@ -9,6 +9,7 @@ import (
 	"iter"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -18,7 +19,8 @@ import (
 )
 
 const (
-	pageRows = 256      // entries read at a time
+	pageRows = 256      // entries read at a time, at most
+	pageSize = 4 << 20  // bytes of them, after which no other entry is read
 	maxKept  = 32 << 20 // bytes of entries kept at hand; others are read again
 	patience = 10 * time.Second
 )
@@ -31,15 +33,24 @@ type Store struct {
 	id     string
 	opt    Options
 	header session.Header
+	q      querier
+	within bool // q is a transaction of Update, which ends the use of the session
 
 	mu     sync.Mutex
-	token  int64                     // of the lease; 0 for reading only
+	token  atomic.Int64              // of the lease; 0 for reading only. It changes under mu
 	seq    int64                     // of the newest entry that was read or written
 	newest *session.Entry            // the same
 	kept   map[string]*session.Entry // by id
 	size   int                       // of those, in bytes
 	closed bool
 	idle   func() // ends the renewing of the lease and waits for its end
+}
+
+// querier is a pool or a transaction.
+type querier interface {
+	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
 }
 
 // Create makes a new session and opens it for writing. It fails with fs.ErrExist when the tenant has one of that id.
@@ -59,9 +70,9 @@ func (s *Store) create(ctx context.Context, h session.Header) (err error) {
 	if len(s.id) > maxKey {
 		return fmt.Errorf("its id has %d bytes; %d are allowed", len(s.id), maxKey)
 	}
-	err = s.db.pool.QueryRow(ctx, `INSERT INTO clew_session (tenant, session, header, holder, expires)
+	err = s.lease(s.q.QueryRow(ctx, `INSERT INTO clew_session (tenant, session, header, holder, expires)
 		VALUES ($1, $2, $3, $4, now() + $5) ON CONFLICT DO NOTHING RETURNING token`,
-		s.db.tenant, s.id, h.JSON(), s.holder(), s.opt.Lease).Scan(&s.token)
+		s.db.tenant, s.id, h.JSON(), s.holder(), s.opt.Lease))
 	if errors.Is(err, pgx.ErrNoRows) {
 		err = fs.ErrExist
 	}
@@ -83,7 +94,17 @@ func (db *DB) Open(ctx context.Context, id string, opt Options) (*Store, error) 
 func (db *DB) store(id string, opt Options) *Store {
 	opt.Program = cmp.Or(opt.Program, "clew")
 	opt.Lease = cmp.Or(max(opt.Lease, 0), 30*time.Second)
-	return &Store{db: db, id: id, opt: opt, kept: map[string]*session.Entry{}, idle: func() {}}
+	return &Store{db: db, q: db.pool, id: id, opt: opt, kept: map[string]*session.Entry{}, idle: func() {}}
+}
+
+// lease takes the token of a lease.
+func (s *Store) lease(row pgx.Row) error {
+	var token int64
+	err := row.Scan(&token)
+	if err == nil {
+		s.token.Store(token)
+	}
+	return err
 }
 
 func (s *Store) holder() string {
@@ -95,9 +116,9 @@ func (s *Store) holder() string {
 func (s *Store) open(ctx context.Context) error {
 	if !s.opt.ReadOnly {
 		// This waits for an append that is under way with the token before.
-		err := s.db.pool.QueryRow(ctx, `UPDATE clew_session SET token = token + 1, holder = $3, expires = now() + $4
+		err := s.lease(s.q.QueryRow(ctx, `UPDATE clew_session SET token = token + 1, holder = $3, expires = now() + $4, used = now()
 			WHERE tenant = $1 AND session = $2 AND expires < now() RETURNING token`,
-			s.db.tenant, s.id, s.holder(), s.opt.Lease).Scan(&s.token)
+			s.db.tenant, s.id, s.holder(), s.opt.Lease))
 		if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 			return err
 		}
@@ -106,17 +127,16 @@ func (s *Store) open(ctx context.Context) error {
 	if err == nil && !s.opt.ReadOnly {
 		s.keepLease()
 	}
-	if err != nil && s.token > 0 {
+	if err != nil && s.token.Load() > 0 {
 		err = errors.Join(err, s.release())
 	}
 	return err
 }
 
 func (s *Store) tail(ctx context.Context) error {
-	rows, err := s.db.pool.Query(ctx, `SELECT s.header, s.holder, s.expires, coalesce(e.seq, 0), e.raw
-		FROM clew_session s LEFT JOIN LATERAL
-			(SELECT seq, raw FROM clew_entry WHERE tenant = $1 AND session = $2 ORDER BY seq DESC LIMIT $3) e ON true
-		WHERE s.tenant = $1 AND s.session = $2 ORDER BY e.seq`, s.db.tenant, s.id, pageRows)
+	rows, err := s.q.Query(ctx, `SELECT s.header, s.holder, s.expires, coalesce(e.seq, 0), e.raw
+		FROM clew_session s LEFT JOIN LATERAL (`+page("", "seq DESC")+`) e ON true
+		WHERE s.tenant = $1 AND s.session = $2 ORDER BY e.seq`, s.db.tenant, s.id)
 	if err != nil {
 		return err
 	}
@@ -138,7 +158,7 @@ func (s *Store) tail(ctx context.Context) error {
 		return err
 	case header == nil:
 		return ErrNoSession
-	case s.token == 0 && !s.opt.ReadOnly:
+	case s.token.Load() == 0 && !s.opt.ReadOnly:
 		return fmt.Errorf("%w: %s, until %s unless that program renews it", ErrLocked, holder, expires.UTC().Format(time.RFC3339))
 	}
 	s.header, err = session.ParseHeader(header)
@@ -176,12 +196,9 @@ func (s *Store) keepLease() {
 				return
 			case <-tick.C:
 			}
-			s.mu.Lock()
-			token := s.token
-			s.mu.Unlock()
 			short, cancel := context.WithTimeout(ctx, s.opt.Lease)
-			_, _ = s.db.pool.Exec(short, `UPDATE clew_session SET expires = now() + $4 WHERE tenant = $1 AND session = $2 AND token = $3`,
-				s.db.tenant, s.id, token, s.opt.Lease)
+			_, _ = s.q.Exec(short, `UPDATE clew_session SET expires = now() + $4 WHERE tenant = $1 AND session = $2 AND token = $3`,
+				s.db.tenant, s.id, s.token.Load(), s.opt.Lease)
 			cancel()
 		}
 	}()
@@ -190,8 +207,8 @@ func (s *Store) keepLease() {
 func (s *Store) release() error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	_, err := s.db.pool.Exec(ctx, `UPDATE clew_session SET holder = '', expires = 'epoch' WHERE tenant = $1 AND session = $2 AND token = $3`,
-		s.db.tenant, s.id, s.token)
+	_, err := s.q.Exec(ctx, `UPDATE clew_session SET holder = '', expires = 'epoch' WHERE tenant = $1 AND session = $2 AND token = $3`,
+		s.db.tenant, s.id, s.token.Load())
 	return err
 }
 
@@ -211,10 +228,17 @@ func (s *Store) locked(ctx context.Context, op string, fn func() error) error {
 	return nil
 }
 
-// entries reads what follows "SELECT seq, raw FROM clew_entry WHERE tenant = $1 AND session = $2" in a query. It
-// returns the last one's seq.
-func (s *Store) entries(ctx context.Context, where string, args ...any) (list []*session.Entry, seq int64, err error) {
-	rows, err := s.db.pool.Query(ctx, "SELECT seq, raw FROM clew_entry WHERE tenant = $1 AND session = $2 "+where, append([]any{s.db.tenant, s.id}, args...)...)
+// page is a query for a page of entries in an order. There is always one in it, however large.
+func page(where, order string) string {
+	return fmt.Sprintf(`SELECT seq, raw FROM (
+		SELECT seq, raw, sum(length(raw)) OVER (ORDER BY %[2]s ROWS UNBOUNDED PRECEDING) - length(raw) AS before
+		FROM (SELECT seq, raw FROM clew_entry WHERE tenant = $1 AND session = $2 %[1]s ORDER BY %[2]s LIMIT %[3]d) rows) page
+		WHERE before < %[4]d ORDER BY %[2]s`, where, order, pageRows, pageSize)
+}
+
+// entries reads a page. It returns the last one's seq.
+func (s *Store) entries(ctx context.Context, where, order string, args ...any) (list []*session.Entry, seq int64, err error) {
+	rows, err := s.q.Query(ctx, page(where, order), append([]any{s.db.tenant, s.id}, args...)...)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -259,8 +283,7 @@ func (s *Store) find(ctx context.Context, id string) (*session.Entry, error) {
 	if e := s.kept[id]; e != nil || id == "" {
 		return e, nil
 	}
-	page, _, err := s.entries(ctx, `AND seq <= (SELECT seq FROM clew_entry WHERE tenant = $1 AND session = $2 AND id = $3)
-		ORDER BY seq DESC LIMIT $4`, []byte(id), pageRows)
+	page, _, err := s.entries(ctx, `AND seq <= (SELECT seq FROM clew_entry WHERE tenant = $1 AND session = $2 AND id = $3)`, "seq DESC", []byte(id))
 	if err != nil || len(page) == 0 {
 		return nil, err
 	}
@@ -281,7 +304,7 @@ func (s *Store) All(ctx context.Context) iter.Seq2[*session.Entry, error] {
 				if to < 0 {
 					to = s.seq
 				}
-				page, from, err = s.entries(ctx, "AND seq > $3 AND seq <= $4 ORDER BY seq LIMIT $5", from, to, pageRows)
+				page, from, err = s.entries(ctx, "AND seq > $3 AND seq <= $4", "seq", from, to)
 				return err
 			})
 			for _, e := range page {
@@ -307,7 +330,7 @@ func (s *Store) All(ctx context.Context) iter.Seq2[*session.Entry, error] {
 // there whole or not at all. Where the connection breaks before the answer, the database is asked what happened.
 func (s *Store) Append(ctx context.Context, batch []*session.Entry, opt session.AppendOptions) error {
 	return s.locked(ctx, "append", func() error {
-		if s.token == 0 {
+		if s.token.Load() == 0 {
 			return session.ErrReadOnly
 		}
 		seen := make(map[string]bool, len(batch))
@@ -350,20 +373,23 @@ func (s *Store) insert(ctx context.Context, batch []*session.Entry) (bool, error
 	for i, e := range batch {
 		ids[i], parents[i], raws[i] = []byte(e.ID), []byte(e.ParentID), e.Raw()
 	}
-	tag, err := s.db.pool.Exec(ctx, `WITH head AS (
-			UPDATE clew_session SET last_seq = last_seq + cardinality($6::bytea[]), expires = now() + $5
+	tag, err := s.q.Exec(ctx, `WITH head AS (
+			UPDATE clew_session SET last_seq = last_seq + cardinality($6::bytea[]), used = now(),
+				expires = CASE WHEN $5::interval > '0' THEN now() + $5 ELSE expires END
 			WHERE tenant = $1 AND session = $2 AND token = $3 AND last_seq = $4 RETURNING last_seq)
 		INSERT INTO clew_entry (tenant, session, seq, id, parent, raw)
 		SELECT $1, $2, $4 + e.n, e.id, e.parent, e.raw
 		FROM head, unnest($6::bytea[], $7::bytea[], $8::bytea[]) WITH ORDINALITY AS e (id, parent, raw, n)`,
-		s.db.tenant, s.id, s.token, s.seq, s.opt.Lease, ids, parents, raws)
+		s.db.tenant, s.id, s.token.Load(), s.seq, s.opt.Lease, ids, parents, raws)
 	done := tag.RowsAffected() > 0
 	if err != nil {
 		pe, said := errors.AsType[*pgconn.PgError](err)
 		switch {
+		case s.within: // the transaction is over
+			return false, err
 		case said && pe.Code == "23505": // unique_violation
 			return false, s.whichTaken(ctx, ids)
-		case said && pe.Severity == "ERROR": // the statement was undone
+		case said && pe.SeverityUnlocalized == "ERROR": // the statement was undone
 			return false, err
 		}
 		if done, err = s.settle(ctx, ids[0], err); err != nil {
@@ -382,8 +408,11 @@ func (s *Store) insert(ctx context.Context, batch []*session.Entry) (bool, error
 
 func (s *Store) whichTaken(ctx context.Context, ids [][]byte) error {
 	var id []byte
-	err := s.db.pool.QueryRow(ctx, "SELECT id FROM clew_entry WHERE tenant = $1 AND session = $2 AND id = ANY($3) LIMIT 1", s.db.tenant, s.id, ids).Scan(&id)
-	if err != nil {
+	err := s.q.QueryRow(ctx, "SELECT id FROM clew_entry WHERE tenant = $1 AND session = $2 AND id = ANY($3) LIMIT 1", s.db.tenant, s.id, ids).Scan(&id)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return fmt.Errorf("its next row of clew_entry, %d, is there already: the tables were changed by other means", s.seq+1)
+	case err != nil:
 		return err
 	}
 	return taken(string(id))
@@ -394,11 +423,11 @@ func (s *Store) whichTaken(ctx context.Context, ids [][]byte) error {
 func (s *Store) settle(ctx context.Context, first []byte, lost error) (bool, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
-	err := s.db.pool.QueryRow(ctx, `UPDATE clew_session SET token = token + 1 WHERE tenant = $1 AND session = $2 AND token = $3 RETURNING token`,
-		s.db.tenant, s.id, s.token).Scan(&s.token)
+	err := s.lease(s.q.QueryRow(ctx, `UPDATE clew_session SET token = token + 1 WHERE tenant = $1 AND session = $2 AND token = $3 RETURNING token`,
+		s.db.tenant, s.id, s.token.Load()))
 	happened := false
 	if err == nil || errors.Is(err, pgx.ErrNoRows) { // without a row the token had changed already
-		err = s.db.pool.QueryRow(ctx, "SELECT EXISTS (SELECT FROM clew_entry WHERE tenant = $1 AND session = $2 AND seq = $3 AND id = $4)",
+		err = s.q.QueryRow(ctx, "SELECT EXISTS (SELECT FROM clew_entry WHERE tenant = $1 AND session = $2 AND seq = $3 AND id = $4)",
 			s.db.tenant, s.id, s.seq+1, first).Scan(&happened)
 	}
 	switch {
@@ -413,13 +442,13 @@ func (s *Store) settle(ctx context.Context, first []byte, lost error) (bool, err
 // lookAgain says why nothing could be appended: the lease is lost, or there are entries to read first.
 func (s *Store) lookAgain(ctx context.Context) error {
 	var token, last int64
-	err := s.db.pool.QueryRow(ctx, "SELECT token, last_seq FROM clew_session WHERE tenant = $1 AND session = $2", s.db.tenant, s.id).Scan(&token, &last)
+	err := s.q.QueryRow(ctx, "SELECT token, last_seq FROM clew_session WHERE tenant = $1 AND session = $2", s.db.tenant, s.id).Scan(&token, &last)
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
 		return ErrNoSession
 	case err != nil:
 		return err
-	case token != s.token:
+	case token != s.token.Load():
 		return ErrLeaseLost
 	}
 	n, err := s.refresh(ctx)
@@ -442,7 +471,7 @@ func (s *Store) Refresh(ctx context.Context) (n int, err error) {
 
 func (s *Store) refresh(ctx context.Context) (n int, err error) {
 	for {
-		page, seq, err := s.entries(ctx, "AND seq > $3 ORDER BY seq LIMIT $4", s.seq, pageRows)
+		page, seq, err := s.entries(ctx, "AND seq > $3", "seq", s.seq)
 		if err != nil || len(page) == 0 {
 			return n, err
 		}
@@ -463,7 +492,7 @@ func (s *Store) Close() error {
 	was := s.closed
 	s.closed = true
 	s.mu.Unlock()
-	if was || s.opt.ReadOnly {
+	if was || s.opt.ReadOnly || s.within {
 		return nil
 	}
 	s.idle()
