@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -67,7 +68,7 @@ func New(ctx context.Context, cfg Config) (*Agent, error) {
 func (a *Agent) build() {
 	cfg := &a.cfg
 	a.status = &status{events: a.events}
-	a.status.now.Store(&State{Doing: DoingNothing, Reasoning: cfg.Reasoning, File: cfg.File})
+	a.status.now.Store(&State{Doing: DoingNothing, Reasoning: cfg.Reasoning, File: cmp.Or(cfg.File, cfg.Address)})
 	a.journal = &journal{clock: cfg.Clock, events: a.events, status: a.status}
 	a.mail = &mailbox{journal: a.journal}
 	a.desk = &desk{guard: cfg.Guard, journal: a.journal, newID: cfg.NewID}
@@ -114,7 +115,7 @@ func (a *Agent) open(ctx context.Context) error {
 	}
 	a.journal.s = a.s
 	a.runner.history = a.openHistory()
-	if err := a.mail.open(ctx, a.cfg.File); err != nil {
+	if err := a.mail.open(ctx, cmp.Or(a.cfg.File, a.cfg.Beside)); err != nil {
 		return err
 	}
 	if _, err := a.s.CloseOpenCalls(ctx); err != nil {

@@ -61,6 +61,10 @@ type Config struct {
 	// File is the session's file. Default: "", a session in memory, whose queue does
 	// not outlive the program, and for which no summary is prefetched.
 	File string
+	// Address names a session that is in no file, in a database say, to users. Beside is
+	// then the beginning of the names of files that belong to it: the queue outlives the
+	// program. Default: none.
+	Address, Beside string
 
 	// Model answers. It is required.
 	Model model.Model

@@ -12,7 +12,6 @@ import (
 	"github.com/clew-dev/clew/hook"
 	"github.com/clew-dev/clew/internal/branch"
 	"github.com/clew-dev/clew/session"
-	"github.com/clew-dev/clew/session/jsonl"
 )
 
 type branchFlags struct {
@@ -97,7 +96,7 @@ func runBranch(cmd *cobra.Command, name, target string, fl branchFlags) error {
 	if err != nil {
 		return err
 	}
-	return withSession(cmd, name, fl.dryRun, func(f *jsonl.File) (result, error) {
+	return withSession(cmd, name, fl.dryRun, func(f kept) (result, error) {
 		r := &branchReport{File: f.Path(), DryRun: fl.dryRun}
 		return r, r.run(cmd, f, target, policy, opt)
 	})
@@ -276,7 +275,7 @@ func newUndo() *cobra.Command {
 	var opt session.UndoOptions
 	cmd := newCommand("undo", groupChange)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return withLog(cmd, args[0], func(f *jsonl.File, log *session.Log) (_ result, err error) {
+		return withLog(cmd, args[0], func(f kept, log *session.Log) (_ result, err error) {
 			r := &undoReport{File: f.Path()}
 			if r.Undone, err = log.Undo(cmd.Context(), opt); err != nil {
 				return nil, undoError(f.Path(), err)

@@ -17,6 +17,7 @@ import (
 	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/internal/agent/rpc"
 	"github.com/clew-dev/clew/internal/chat"
+	"github.com/clew-dev/clew/internal/database"
 	"github.com/clew-dev/clew/internal/demo"
 	"github.com/clew-dev/clew/internal/home"
 	"github.com/clew-dev/clew/internal/provider"
@@ -50,7 +51,7 @@ func newChat() *cobra.Command {
 	f.BoolVarP(&fl.last, "continue", "c", false, "continue the newest session of the project")
 	f.StringVarP(&fl.resume, "resume", "r", "", "continue the session with this id, or choose one")
 	f.Lookup("resume").NoOptDefVal = pickSession
-	f.StringVar(&fl.session, "session", "", "continue the session with this id or in this file")
+	f.StringVar(&fl.session, "session", "", "continue the session with this id, in this file or at this address; see clew db")
 	f.StringVar(&fl.fork, "fork", "", "start from a copy of a session, given by file or id")
 	f.BoolVar(&fl.fresh, "new", false, "begin a new session (the default)")
 	f.StringVar(&fl.name, "name", "", "give the session a name")
@@ -190,6 +191,9 @@ func (fl *chatFlags) config(ctx context.Context, args []string) (c chat.Config, 
 		to   *string
 	}{{strings.TrimSpace(fl.resume), &c.File}, {fl.session, &c.File}, {fl.fork, &c.Fork}} {
 		if from.name == "" {
+			continue
+		}
+		if *from.to = from.name; database.Is(from.name) && from.to == &c.File {
 			continue
 		}
 		if *from.to, err = resolveSession(ctx, from.name); err != nil {

@@ -109,7 +109,10 @@ func runCompact(cmd *cobra.Command, name string, fl compactFlags) error {
 	case fl.dryRun:
 		r.Closed = len(pl.closing)
 	case fl.out != "":
-		err = r.writeCopy(cmd, f, fl.out, pl)
+		var file *jsonl.File
+		if file, err = onFile(f); err == nil {
+			err = r.writeCopy(cmd, file, fl.out, pl)
+		}
 	case r.Plan.Act:
 		err = r.apply(cmd, f, pl)
 	}
@@ -176,7 +179,7 @@ func (r *compactReport) writeCopy(cmd *cobra.Command, f *jsonl.File, out string,
 }
 
 // apply appends the pass.
-func (r *compactReport) apply(cmd *cobra.Command, f *jsonl.File, pl *planning) error {
+func (r *compactReport) apply(cmd *cobra.Command, f kept, pl *planning) error {
 	if len(r.pass.hooks) > 0 || r.pass.offloadDir != "" {
 		return r.applyWithHooks(cmd, f, pl)
 	}

@@ -5,7 +5,6 @@ import (
 
 	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/hook"
-	"github.com/clew-dev/clew/session/jsonl"
 	"github.com/clew-dev/clew/summary"
 )
 
@@ -31,14 +30,14 @@ func (r *compactReport) takeHooks(policy *modelPolicy) (err error) {
 }
 
 // applyWithHooks makes the pass as a session in use does.
-func (r *compactReport) applyWithHooks(cmd *cobra.Command, f *jsonl.File, pl *planning) error {
+func (r *compactReport) applyWithHooks(cmd *cobra.Command, f kept, pl *planning) error {
 	policy := pl.Policy
 	policy.Summarizer = r.pass.summarizer
 	cfg := clew.Config{Policy: policy, Provider: pl.Model.Provider, Model: pl.Model.ID, Hooks: r.pass.hooks, Cache: r.pass.offloadDir, KeepFiles: r.Out != ""}
 	if pl.counter != counterHeuristic {
 		cfg.Counter = pl.counter.of(pl.Model)
 	}
-	s, err := clew.OpenFile(cmd.Context(), f, cfg) // the file is closed by who opened it
+	s, err := engineOn(cmd.Context(), f, cfg) // the file is closed by who opened it
 	if err != nil {
 		return err
 	}

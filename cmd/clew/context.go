@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/clew-dev/clew/internal/jsonx"
-	"github.com/clew-dev/clew/session/jsonl"
 	"github.com/clew-dev/clew/wire"
 )
 
@@ -39,7 +38,7 @@ func newContext() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return withSession(cmd, args[0], true, func(s *jsonl.File) (result, error) {
+		return withSession(cmd, args[0], true, func(s kept) (result, error) {
 			at, err := leafOf(cmd, s, "leaf", *leaf)
 			if err != nil {
 				return nil, err

@@ -8,14 +8,13 @@ import (
 	"github.com/clew-dev/clew/internal/tui"
 	"github.com/clew-dev/clew/internal/tui/widget"
 	"github.com/clew-dev/clew/message"
-	"github.com/clew-dev/clew/session/jsonl"
 	"github.com/clew-dev/clew/token"
 )
 
 // shownContext is what context prints.
 type shownContext struct {
 	*contextView
-	file *jsonl.File
+	file kept
 	full bool // the messages whole
 }
 
@@ -59,7 +58,7 @@ func (d *contextDrawer) fact(name, text string) {
 	d.line(d.p.paint(styleDim, pad(name, 12)) + cut(text, d.columns-12))
 }
 
-func (d *contextDrawer) head(s *jsonl.File) {
+func (d *contextDrawer) head(s kept) {
 	h := s.Header()
 	line := "session " + printable(h.ID)
 	if cwd := printable(tilde(h.Cwd)); cwd != "" {

@@ -2,13 +2,83 @@ package main
 
 import (
 	"bytes"
+	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/clew-dev/clew/internal/database"
 	"github.com/clew-dev/clew/internal/pgtest"
+	"github.com/clew-dev/clew/internal/s3test"
+	"github.com/clew-dev/clew/session"
+	"github.com/clew-dev/clew/session/postgres"
 )
+
+// address makes a database and returns its URL.
+func address(t *testing.T) string {
+	t.Helper()
+	cfg, err := pgx.ParseConfig(pgtest.Database(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return "postgres:///" + cfg.Database + "?" + url.Values{"host": {cfg.Host}, "user": {cfg.User}}.Encode()
+}
+
+// The scripts in testdata/servers have an empty database, DATABASE, and those named blobs a bucket.
+func TestDatabaseScripts(t *testing.T) {
+	at := address(t)
+	p := scriptParams()
+	p.Dir, p.Files = "", []string{"testdata/servers/session.txtar"}
+	setup := p.Setup
+	p.Setup = func(env *testscript.Env) error { env.Setenv("DATABASE", at); return setup(env) }
+	testscript.Run(t, p)
+}
+
+func TestBucketScripts(t *testing.T) {
+	at, b := address(t), s3test.New(t)
+	p := scriptParams()
+	p.Dir, p.Files = "", []string{"testdata/servers/blobs.txtar"}
+	setup := p.Setup
+	p.Setup = func(env *testscript.Env) error {
+		for name, value := range map[string]string{
+			"DATABASE": at, "BUCKET": "s3://" + b.Name + "/sessions?endpoint=" + b.URL + "&region=us-east-1", "BUCKET_DIR": b.Dir,
+			"AWS_ACCESS_KEY_ID": s3test.AccessKey, "AWS_SECRET_ACCESS_KEY": s3test.SecretKey,
+		} {
+			env.Setenv(name, value)
+		}
+		return setup(env)
+	}
+	testscript.Run(t, p)
+}
+
+// Of two who write to a session the second is told who has it.
+func TestDatabaseLease(t *testing.T) {
+	at := address(t)
+	t.Setenv("CLEW_DATA_DIR", t.TempDir())
+	run(t, exitDone, "db", "migrate", "--db", at)
+	a, err := database.Parse(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := database.Create(t.Context(), a, session.Header{ID: "shared", Timestamp: time.Now(), Cwd: "/"}, postgres.Options{Program: "clew chat"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for _, args := range [][]string{{"chat", "-p", "--session", at + "#shared", "--model", "ollama/x", "hello"}, {"name", at + "#shared", "mine"}} {
+		_, stderr := run(t, exitFailed, args...)
+		if !strings.Contains(stderr, fmt.Sprintf("open in another program: clew chat, process %d on", os.Getpid())) {
+			t.Errorf("%s: %s", args[0], stderr)
+		}
+	}
+	run(t, exitDone, "context", at+"#sha")
+}
 
 // A session goes through a database by the commands, and each refusal says what to do.
 func TestDB(t *testing.T) {

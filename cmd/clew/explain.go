@@ -12,7 +12,6 @@ import (
 	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/internal/ledger"
 	"github.com/clew-dev/clew/session"
-	"github.com/clew-dev/clew/session/jsonl"
 	"github.com/clew-dev/clew/summary"
 )
 
@@ -74,7 +73,7 @@ func newExplain() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return withSession(cmd, args[0], true, func(f *jsonl.File) (result, error) {
+		return withSession(cmd, args[0], true, func(f kept) (result, error) {
 			if *presets {
 				return comparePresets(cmd, f, policy)
 			}

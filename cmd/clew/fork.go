@@ -58,15 +58,18 @@ func forkCommand(cmd *cobra.Command) *cobra.Command {
 				return usagef("%s: nothing comes before the first entry; name an entry; the first message gives an empty session", cmd.Name())
 			}
 		}
-		return withSession(cmd, args[0], true, func(f *jsonl.File) (result, error) {
+		return withSession(cmd, args[0], true, func(f kept) (result, error) {
 			return runFork(cmd, f, target, len(args) > 1, *out)
 		})
 	}
 	return cmd
 }
 
-func runFork(cmd *cobra.Command, f *jsonl.File, target string, given bool, out string) (*forkReport, error) {
+func runFork(cmd *cobra.Command, f kept, target string, given bool, out string) (*forkReport, error) {
 	ctx := cmd.Context()
+	if _, err := onFile(f); err != nil {
+		return nil, err
+	}
 	hooks, err := commandHooks(cmd, hook.SessionBeforeFork)
 	if err != nil {
 		return nil, err

@@ -10,7 +10,6 @@ import (
 
 	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/session"
-	"github.com/clew-dev/clew/session/jsonl"
 )
 
 // labelReport is what label --json prints.
@@ -41,7 +40,7 @@ func newLabel() *cobra.Command {
 		if isRoot(args[1]) {
 			return usagef("label: %s means the start of the session, where there is nothing to label; name an entry", args[1])
 		}
-		return withLog(cmd, args[0], func(f *jsonl.File, log *session.Log) (result, error) {
+		return withLog(cmd, args[0], func(f kept, log *session.Log) (result, error) {
 			return setLabel(cmd, f, log, args[1], label)
 		})
 	}
@@ -52,7 +51,7 @@ func errRootLabel(cmd *cobra.Command, label string) error {
 	return usagef("%s: %q means the start of the session, so it can't be a label; choose another one", cmd.Name(), label)
 }
 
-func setLabel(cmd *cobra.Command, f *jsonl.File, log *session.Log, id, label string) (*labelReport, error) {
+func setLabel(cmd *cobra.Command, f kept, log *session.Log, id, label string) (*labelReport, error) {
 	ctx := cmd.Context()
 	id, labels, err := findTargetID(ctx, f, id)
 	if err != nil {
@@ -131,7 +130,7 @@ type pinReport struct {
 func pinCommand(on bool, cmd *cobra.Command) *cobra.Command {
 	jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return withLog(cmd, args[0], func(f *jsonl.File, log *session.Log) (result, error) {
+		return withLog(cmd, args[0], func(f kept, log *session.Log) (result, error) {
 			var ids []string
 			for _, arg := range args[1:] {
 				id, err := findID(cmd.Context(), f, arg)
@@ -259,7 +258,7 @@ func newName() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return withLog(cmd, args[0], func(f *jsonl.File, log *session.Log) (result, error) {
+		return withLog(cmd, args[0], func(f kept, log *session.Log) (result, error) {
 			r := &nameReport{File: f.Path(), Name: name}
 			if r.Was, err = sessionNameOf(cmd, f); err == nil && r.Was != name {
 				_, err = log.Append(cmd.Context(), session.NewSessionInfo(name))
@@ -272,7 +271,7 @@ func newName() *cobra.Command {
 
 // printName prints the name alone, for scripts.
 func printName(cmd *cobra.Command, file string) error {
-	return withSession(cmd, file, true, func(f *jsonl.File) (result, error) {
+	return withSession(cmd, file, true, func(f kept) (result, error) {
 		name, err := sessionNameOf(cmd, f)
 		switch {
 		case err != nil || wantsJSON(cmd):

@@ -11,6 +11,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 
+	"github.com/clew-dev/clew/internal/database"
 	"github.com/clew-dev/clew/internal/sessions"
 	"github.com/clew-dev/clew/model"
 	"github.com/clew-dev/clew/session"
@@ -96,7 +97,16 @@ func (fl *lsFlags) list(cmd *cobra.Command, args []string) (*sessionList, error)
 			return nil, usagef("ls: --all and --program list where programs keep their sessions; leave out %s", args[0])
 		}
 		out.Folder = args[0]
-		found, out.Other, err = sessions.Folder(cmd.Context(), args[0])
+		if database.Is(args[0]) {
+			at, aerr := database.Parse(args[0])
+			if aerr != nil {
+				return nil, aerr
+			}
+			out.Folder = at.String()
+			found, err = database.List(cmd.Context(), at)
+		} else {
+			found, out.Other, err = sessions.Folder(cmd.Context(), args[0])
+		}
 	} else {
 		var names []transcript.Format
 		if fl.program != "" {

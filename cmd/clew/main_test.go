@@ -53,13 +53,19 @@ var programs = map[string]func(){"clew": main}
 //	append file other        adds what is in the other file
 //	answers answer...        starts a server of models, see scriptAnswers
 //	rpc file flags...        drives clew chat --rpc, see scriptRPC
+//	value NAME file          sets a variable to what is in a file
 //	expand file              replaces \\xNN and the like in a file, for bytes that
 //	                         a script can't hold
 func TestScripts(t *testing.T) {
 	if raceEnabled && testing.Short() {
 		t.Skip("hundreds of programs, each started anew; they run without the race detector")
 	}
-	testscript.Run(t, testscript.Params{
+	testscript.Run(t, scriptParams())
+}
+
+// scriptParams is how scripts are run.
+func scriptParams() testscript.Params {
+	return testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
@@ -83,9 +89,17 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"code": scriptCode, "snap": scriptSnap, "unchanged": scriptUnchanged,
 			"reads": scriptReads, "writes": scriptWrites, "lock": scriptLock, "unlock": scriptUnlock, "expand": scriptExpand,
-			"session": scriptSession, "append": scriptAppend, "answers": scriptAnswers, "rpc": scriptRPC,
+			"session": scriptSession, "append": scriptAppend, "answers": scriptAnswers, "rpc": scriptRPC, "value": scriptValue,
 		},
-	})
+	}
+}
+
+// scriptValue sets a variable to what is in a file.
+func scriptValue(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: value NAME file")
+	}
+	ts.Setenv(args[0], ts.ReadFile(args[1]))
 }
 
 func scriptCode(ts *testscript.TestScript, neg bool, args []string) {

@@ -74,7 +74,7 @@ func newRecall() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		s, err := clew.OpenFile(cmd.Context(), file, clew.Config{})
+		s, err := engineOn(cmd.Context(), file, clew.Config{})
 		if err != nil {
 			_ = file.Close() // it was only read, and err says more
 			return err

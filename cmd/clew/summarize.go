@@ -10,7 +10,6 @@ import (
 
 	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/session"
-	"github.com/clew-dev/clew/session/jsonl"
 	"github.com/clew-dev/clew/summary"
 )
 
@@ -38,7 +37,7 @@ func newSummarize() *cobra.Command {
 		if in.Budget, err = numberFlag("budget", *budget, budgetNumber); err != nil {
 			return err
 		}
-		return withSession(cmd, args[0], true, func(f *jsonl.File) (result, error) {
+		return withSession(cmd, args[0], true, func(f kept) (result, error) {
 			leaf, err := leafOf(cmd, f, "until", *until)
 			if err != nil {
 				return nil, err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,11 +13,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/clew-dev/clew"
+	"github.com/clew-dev/clew/internal/database"
 	"github.com/clew-dev/clew/internal/home"
 	"github.com/clew-dev/clew/internal/sessions"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/session/jsonl"
+	"github.com/clew-dev/clew/session/postgres"
 )
 
 // isRoot reports whether a TARGET argument stands for before the first entry.
@@ -153,13 +157,35 @@ func completeTarget(cmd *cobra.Command, args []string, _ string) ([]string, cobr
 	return targets, cobra.ShellCompDirectiveNoFileComp
 }
 
+// kept is a session that a command works on, in a file or in a database.
+type kept interface {
+	session.Store
+	Path() string // or its address
+	Version() int
+}
+
 // openSession opens the session that a FILE argument names: a path, the id of a
-// session in the data folder or the beginning of one, or - for standard input.
-// To read, that may be a session of another program. The caller closes it.
-func openSession(cmd *cobra.Command, name string, readOnly bool) (*jsonl.File, error) {
+// session in the data folder or the beginning of one, the address of one in a
+// database, or - for standard input. To read, that may be a session of another
+// program. The caller closes it.
+func openSession(cmd *cobra.Command, name string, readOnly bool) (kept, error) {
+	if database.Is(name) {
+		at, err := database.Parse(name)
+		if err != nil {
+			return nil, err
+		}
+		s, err := database.Open(cmd.Context(), at, postgres.Options{ReadOnly: readOnly, Program: "clew " + cmd.Name()})
+		if err != nil {
+			return nil, err
+		}
+		return s, nil
+	}
 	if readOnly {
 		f, _, err := openAny(cmd, name)
-		return f, err
+		if err != nil {
+			return nil, err
+		}
+		return f, nil
 	}
 	if name == "-" {
 		return nil, usagef("%s: standard input can't be changed; name a file", cmd.Name())
@@ -171,11 +197,27 @@ func openSession(cmd *cobra.Command, name string, readOnly bool) (*jsonl.File, e
 	if sessions.InOpenCode(path) {
 		return nil, readOnlyError(path)
 	}
-	return jsonl.Open(cmd.Context(), path, jsonl.Options{Program: "clew " + cmd.Name()})
+	f, err := jsonl.Open(cmd.Context(), path, jsonl.Options{Program: "clew " + cmd.Name()})
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// onFile refuses a session that is in a database, for commands that work on files.
+func onFile(s kept) (*jsonl.File, error) {
+	if f, ok := s.(*jsonl.File); ok {
+		return f, nil
+	}
+	return nil, notInFile(s.Path())
+}
+
+func notInFile(address string) error {
+	return &session.Error{Op: "open", Subject: address, Err: errors.New("this command works on files alone"), Hint: "clew db export writes the session to one"}
 }
 
 // withSession opens a session for what a command does with it, and shows what came of that.
-func withSession(cmd *cobra.Command, name string, readOnly bool, do func(f *jsonl.File) (result, error)) error {
+func withSession(cmd *cobra.Command, name string, readOnly bool, do func(f kept) (result, error)) error {
 	f, err := openSession(cmd, name, readOnly)
 	if err != nil {
 		return err
@@ -189,14 +231,35 @@ func withSession(cmd *cobra.Command, name string, readOnly bool, do func(f *json
 }
 
 // withLog is withSession for a command that appends to the session.
-func withLog(cmd *cobra.Command, name string, do func(f *jsonl.File, log *session.Log) (result, error)) error {
-	return withSession(cmd, name, false, func(f *jsonl.File) (result, error) {
+func withLog(cmd *cobra.Command, name string, do func(f kept, log *session.Log) (result, error)) error {
+	return withSession(cmd, name, false, func(f kept) (result, error) {
 		log, err := session.NewLog(cmd.Context(), f, session.Options{})
 		if err != nil {
 			return nil, err
 		}
 		return do(f, log)
 	})
+}
+
+// engineOn takes a session into use that is not the engine's to close.
+func engineOn(ctx context.Context, s kept, cfg clew.Config) (*clew.Session, error) {
+	switch s := s.(type) {
+	case *jsonl.File:
+		return clew.OpenFile(ctx, s, cfg)
+	case *database.Store:
+		set, err := loadSettings(nil)
+		if err != nil {
+			return nil, err
+		}
+		h, err := home.Default()
+		if err != nil {
+			return nil, err
+		}
+		if cfg.Blobs, err = database.Blobs(cmp.Or(set.Blobs, h.Database()), s.Tenant(), s.Header().ID); err != nil {
+			return nil, err
+		}
+	}
+	return clew.OpenStore(ctx, s, cfg)
 }
 
 // stdinName is what errors call standard input.
@@ -209,6 +272,13 @@ const minID = 4
 // resolveSession returns the path of the file that a FILE argument names: a session of the
 // data folder is preferred to one of another program.
 func resolveSession(ctx context.Context, name string) (string, error) {
+	if database.Is(name) {
+		at, err := database.Parse(name)
+		if err != nil {
+			return "", err
+		}
+		return "", notInFile(at.String())
+	}
 	if _, err := os.Stat(name); !errors.Is(err, fs.ErrNotExist) || len(name) < minID || strings.ContainsAny(name, `/\:`) {
 		return name, nil // what is wrong with it is for the opener to say
 	}

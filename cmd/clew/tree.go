@@ -10,7 +10,6 @@ import (
 
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
-	"github.com/clew-dev/clew/session/jsonl"
 )
 
 func newTree() *cobra.Command {
@@ -30,7 +29,7 @@ func newTree() *cobra.Command {
 			}
 			f = filterAll
 		}
-		return withSession(cmd, args[0], true, func(s *jsonl.File) (result, error) {
+		return withSession(cmd, args[0], true, func(s kept) (result, error) {
 			at, err := leafOf(cmd, s, "leaf", *leaf)
 			if err != nil {
 				return nil, err
@@ -68,7 +67,7 @@ func leafOf(cmd *cobra.Command, s session.Store, flag, value string) (string, er
 // shownTree is what tree prints.
 type shownTree struct {
 	*tree
-	file  *jsonl.File
+	file  kept
 	roots []int
 }
 
@@ -96,7 +95,7 @@ type drawer struct {
 	columns int
 }
 
-func (d *drawer) title(s *jsonl.File) {
+func (d *drawer) title(s kept) {
 	h := s.Header()
 	line := "session " + printable(h.ID)
 	if name := headline(d.t.name); name != "" {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"github.com/clew-dev/clew/session"
-	"github.com/clew-dev/clew/session/jsonl"
 )
 
 // sessionJSON is what --json says about the session of a command.
@@ -16,7 +15,7 @@ type sessionJSON struct {
 	Version       int    `json:"version"`
 }
 
-func sessionOf(s *jsonl.File, name string) sessionJSON {
+func sessionOf(s kept, name string) sessionJSON {
 	h := s.Header()
 	return sessionJSON{
 		Path: s.Path(), ID: h.ID, Name: name, Created: jsonTime(h.Timestamp),

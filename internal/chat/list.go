@@ -12,10 +12,10 @@ import (
 
 	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/agent"
+	"github.com/clew-dev/clew/internal/database"
 	"github.com/clew-dev/clew/internal/page"
 	"github.com/clew-dev/clew/internal/sessions"
 	"github.com/clew-dev/clew/session"
-	"github.com/clew-dev/clew/session/jsonl"
 	"github.com/clew-dev/clew/transcript"
 )
 
@@ -26,6 +26,10 @@ func (s *Session) Sessions(ctx context.Context, all bool) ([]sessions.Found, err
 		dir = ""
 	}
 	found, err := sessions.In(ctx, s.cfg.Home, dir)
+	if s.db != nil {
+		found, err = database.List(ctx, s.db.With(""))
+		found = slices.DeleteFunc(found, func(f sessions.Found) bool { return dir != "" && !f.In(dir) })
+	}
 	known, kerr := s.known()
 	if err = errors.Join(err, kerr); err != nil {
 		return nil, err
@@ -51,6 +55,9 @@ func (s *Session) Remove(ctx context.Context, path string) error {
 	if u := s.use.Load(); path != "" && real(path) == real(u.path) {
 		return &agent.Error{Op: "remove", Subject: path, Err: errors.New("the session is in use"), Hint: "go to another one first"}
 	}
+	if database.Is(path) {
+		return &agent.Error{Op: "remove", Subject: path, Err: errors.New("the session is in a database"), Hint: "leave it to clew db"}
+	}
 	_, err := clew.RemoveFile(ctx, path)
 	return err
 }
@@ -62,7 +69,10 @@ func (s *Session) Rename(ctx context.Context, path, name string) error {
 	if u := s.use.Load(); path != "" && real(path) == real(u.path) {
 		return u.Name(ctx, name)
 	}
-	f, err := jsonl.Open(ctx, path, jsonl.Options{Program: "clew chat"})
+	if path == "" {
+		return &agent.Error{Op: "rename", Err: errors.New("no session is named"), Hint: "name a file"}
+	}
+	f, err := s.store(ctx, path)
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/clew-dev/clew/internal/provider"
 	"github.com/clew-dev/clew/model"
 	"github.com/clew-dev/clew/session"
-	"github.com/clew-dev/clew/session/jsonl"
 	"github.com/clew-dev/clew/summary"
 	"github.com/clew-dev/clew/summary/llm"
 )
@@ -21,7 +20,7 @@ const summarizerSame = "same"
 
 // modelOf returns the model that answers at first: that of the flag, else that of the
 // session, else that of the settings or the environment.
-func (s *Session) modelOf(ctx context.Context, u *used, file *jsonl.File, flags bool) (model.Model, model.Reasoning, error) {
+func (s *Session) modelOf(ctx context.Context, u *used, file session.Store, flags bool) (model.Model, model.Reasoning, error) {
 	set := s.settings()
 	reasoning := set.Reasoning
 	named := flags && s.cfg.Flags["model"] != ""
@@ -59,7 +58,7 @@ func (s *Session) reasoning(r model.Reasoning, flags bool) model.Reasoning {
 }
 
 // modelIn is the model and the level of reasoning at the leaf of a session.
-func modelIn(ctx context.Context, file *jsonl.File) (name, level string, err error) {
+func modelIn(ctx context.Context, file session.Store) (name, level string, err error) {
 	last, err := file.Last(ctx)
 	if err != nil || last == nil {
 		return "", "", err

@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 
 	"github.com/clew-dev/clew/internal/agent/mcp"
+	"github.com/clew-dev/clew/internal/database"
 
 	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/agent"
@@ -40,8 +41,9 @@ type Session struct {
 	stop context.CancelFunc
 	wg   sync.WaitGroup
 
-	switching sync.Mutex // one change of the session at a time
-	closed    bool       // with switching
+	db        *database.Address // where the chat began, if in a database; set before any other use
+	switching sync.Mutex        // one change of the session at a time
+	closed    bool              // with switching
 	use       atomic.Pointer[used]
 	events    sync.Mutex // one event at a time, also of two agents
 }

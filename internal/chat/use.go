@@ -16,6 +16,7 @@ import (
 	"github.com/clew-dev/clew/internal/agent/permission"
 	"github.com/clew-dev/clew/internal/agent/rules"
 	"github.com/clew-dev/clew/internal/agent/tool"
+	"github.com/clew-dev/clew/internal/database"
 	"github.com/clew-dev/clew/internal/sessions"
 	"github.com/clew-dev/clew/model"
 	"github.com/clew-dev/clew/session"
@@ -42,6 +43,16 @@ type used struct {
 func (s *Session) first(ctx context.Context) (*used, error) {
 	c := &s.cfg
 	path := c.File
+	if database.Is(path) {
+		at, err := database.Parse(path)
+		if err != nil {
+			return nil, &ConfigError{err}
+		}
+		s.db = &at
+		if at.ID == "" {
+			path = ""
+		}
+	}
 	if c.Last {
 		var err error
 		if path, err = s.newest(ctx); err != nil {
@@ -104,46 +115,53 @@ func real(path string) string {
 	return filepath.Clean(path)
 }
 
-// start makes an agent on the session in a file, "" for a new one. flags says that the
+// start makes an agent on the session in a file or at an address, "" for a new one. flags says that the
 // flags count before what the session says.
 func (s *Session) start(ctx context.Context, path string, flags bool) (_ *used, err error) {
-	u := &used{path: path, fresh: path == ""}
-	var file *jsonl.File
-	switch {
-	case path != "":
-		file, err = jsonl.Open(ctx, path, jsonl.Options{Program: "clew chat"})
-	case !s.cfg.Memory:
-		if file, err = s.cfg.Home.Create(ctx, s.cfg.Dir, s.cfg.Clock, s.cfg.NewID, jsonl.Options{Program: "clew chat"}); err == nil {
-			u.path = file.Path()
-		}
-	}
+	u := &used{fresh: path == ""}
+	store, err := s.store(ctx, path)
 	if err != nil {
 		return nil, err
+	}
+	file, isFile := store.(*jsonl.File)
+	if isFile {
+		u.path = file.Path()
 	}
 	opened := false
 	defer func() {
-		if err == nil || file == nil {
+		if err == nil || store == nil {
 			return
 		}
 		if !opened {
-			_ = file.Close() // the agent has not taken it
+			_ = store.Close() // the agent has not taken it
 		}
-		if u.fresh {
+		if u.fresh && isFile {
 			err = errors.Join(err, removeEmpty(context.WithoutCancel(ctx), u.path))
 		}
 	}()
-	cfg, err := s.agentConfig(ctx, u, file, flags)
+	cfg, err := s.agentConfig(ctx, u, store, flags)
 	if err != nil {
 		return nil, err
 	}
-	cfg.Open = func(ctx context.Context, engine clew.Config) (*clew.Session, error) {
-		if file == nil {
-			return clew.New(engine)
+	if isFile {
+		cfg.File = u.path
+	} else if d, ok := store.(*database.Store); ok {
+		u.path, cfg.Address = d.Path(), d.Path()
+		if cfg.Engine.Blobs, cfg.Beside, err = s.beside(d); err != nil {
+			return nil, err
 		}
-		opened = true
-		return clew.OpenFile(ctx, file, engine)
 	}
-	cfg.File, cfg.TrustGrants = u.path, path == "" || s.own(ctx, path)
+	cfg.Open = func(ctx context.Context, engine clew.Config) (*clew.Session, error) {
+		opened = true
+		switch {
+		case store == nil:
+			return clew.New(engine)
+		case isFile:
+			return clew.OpenFile(ctx, file, engine)
+		}
+		return clew.OpenStore(ctx, store, engine)
+	}
+	cfg.TrustGrants = path == "" || s.own(ctx, path)
 	if u.Agent, err = agent.New(ctx, cfg); err != nil {
 		return nil, err
 	}
@@ -153,9 +171,9 @@ func (s *Session) start(ctx context.Context, path string, flags bool) (_ *used, 
 	return u, nil
 }
 
-func (s *Session) agentConfig(ctx context.Context, u *used, file *jsonl.File, flags bool) (agent.Config, error) {
+func (s *Session) agentConfig(ctx context.Context, u *used, store session.Store, flags bool) (agent.Config, error) {
 	set := s.settings()
-	m, reasoning, err := s.modelOf(ctx, u, file, flags)
+	m, reasoning, err := s.modelOf(ctx, u, store, flags)
 	if err != nil {
 		return agent.Config{}, err
 	}
@@ -315,6 +333,9 @@ func (s *Session) Fork(ctx context.Context, at string) (string, error) {
 	s.switching.Unlock()
 	if err != nil {
 		return "", err
+	}
+	if database.Is(u.path) {
+		return "", &agent.Error{Op: "fork", Subject: at, Err: errors.New("the session is in a database"), Hint: "clew db export writes it to a file; fork that"}
 	}
 	f, err := u.Fork(ctx, "", at)
 	switch {

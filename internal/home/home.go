@@ -79,6 +79,9 @@ func defaultDir(goos string, getenv func(string) string, userHome func() (string
 // Sessions returns the folder of all sessions.
 func (h Home) Sessions() string { return filepath.Join(h.Dir, "sessions") }
 
+// Database returns the folder of what belongs to sessions in databases and is kept on this machine.
+func (h Home) Database() string { return filepath.Join(h.Dir, "database") }
+
 // Project returns the folder of the sessions of a project: its name, for people, and a
 // hash of its path. The same folder reached by a symbolic link is the same project.
 func (h Home) Project(cwd string) (string, error) {

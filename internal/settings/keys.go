@@ -134,6 +134,8 @@ func sessionKeys() []Key {
 			"the PostgreSQL that `clew db` and `clew gateway` use; passwords are better kept in PGPASSFILE"),
 		key("offload.dir", "CLEW_OFFLOAD_DIR", "offload-dir", "none", "folder", words(func(s *Settings) *string { return &s.OffloadDir }),
 			"where what leaves the context is also kept as files, which the notes in its place name"),
+		key("blobs", "CLEW_BLOBS", "", "a folder of this machine", "folder or s3://BUCKET/PREFIX?endpoint=URL", words(func(s *Settings) *string { return &s.Blobs }),
+			"where the large output of sessions in a database is kept"),
 		key("synapse.scanRatio", "CLEW_SYNAPSE_SCAN_RATIO", "", "0.5", "share of the messages", setScanShare,
 			"preset synapse: the oldest messages, whose tool results are offloaded", synapse("SYNAPSE_OFFLOAD_SCAN_RATIO")),
 		key("synapse.minChars", "CLEW_SYNAPSE_MIN_CHARS", "", "50", "characters", func(s *Settings, v string) error { return setOptional(&s.policy.Synapse.MinChars, v) },

@@ -365,7 +365,7 @@ func (f *inFile) notForProjects(key, text string) string {
 	switch {
 	case key == "model", key == "summarizer.model":
 		return "a project does not choose who reads the conversation"
-	case key == "database":
+	case key == "database", key == "blobs":
 		return "a project does not choose where conversations are kept"
 	case key == "agent.mode" && freedom(text) > freedom(cmp.Or(f.s.values[key].text, ModeAsk)):
 		return "a project does not choose what is done without asking"

@@ -23,6 +23,8 @@ type Settings struct {
 	DB string
 	// OffloadDir is clew.Config.Cache.
 	OffloadDir string
+	// Blobs is a folder or an s3:// address: large output of sessions in a database is kept there; "" for none.
+	Blobs string
 	// SummaryModel is the model that writes summaries, as provider/model; "" for none.
 	SummaryModel string
 	// Models are what is different for single models, by "model" or "provider/model".

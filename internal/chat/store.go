@@ -1,0 +1,61 @@
+package chat
+
+import (
+	"cmp"
+	"context"
+	"os"
+	"path/filepath"
+
+	"github.com/clew-dev/clew/blob"
+	"github.com/clew-dev/clew/internal/database"
+	"github.com/clew-dev/clew/internal/home"
+	"github.com/clew-dev/clew/session"
+	"github.com/clew-dev/clew/session/jsonl"
+	"github.com/clew-dev/clew/session/postgres"
+)
+
+const program = "clew chat"
+
+// store opens the session in a file or at an address, or makes one for "": where the chat began, in a database or in
+// the data folder. It is nil for one in memory.
+func (s *Session) store(ctx context.Context, path string) (session.Store, error) {
+	c := &s.cfg
+	switch {
+	case database.Is(path):
+		at, err := database.Parse(path)
+		if err != nil {
+			return nil, err
+		}
+		return opened(database.Open(ctx, at.Login(s.db), postgres.Options{Program: program}))
+	case path != "":
+		return opened(jsonl.Open(ctx, path, jsonl.Options{Program: program}))
+	case c.Memory:
+		return nil, nil
+	case s.db != nil:
+		return opened(database.Create(ctx, *s.db, home.NewHeader(c.Dir, c.Clock, c.NewID), postgres.Options{Program: program}))
+	}
+	return opened(c.Home.Create(ctx, c.Dir, c.Clock, c.NewID, jsonl.Options{Program: program}))
+}
+
+// opened keeps a nil pointer from becoming an interface that is not nil.
+func opened[S session.Store](s S, err error) (session.Store, error) {
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// beside is what belongs to a session in a database and is not in it: large output, where the setting says; and the
+// beginning of the names of files on this machine, for what is accepted and not in the session yet.
+func (s *Session) beside(d *database.Store) (blob.Store, string, error) {
+	own := s.cfg.Home.Database()
+	blobs, err := database.Blobs(cmp.Or(s.settings().Blobs, own), d.Tenant(), d.Header().ID)
+	if err != nil {
+		return nil, "", err
+	}
+	dir, err := database.Folder(own, d.Tenant(), d.Header().ID)
+	if err == nil {
+		err = os.MkdirAll(dir, 0o700)
+	}
+	return blobs, filepath.Join(dir, "session"), err
+}
