@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/clew-dev/clew"
@@ -21,16 +23,17 @@ import (
 	"github.com/clew-dev/clew/session"
 )
 
-// method is what a client may ask for.
+// method is what a client may ask for: a function of an agent, the host or the server, and the names of its parameters
+// in JSON.
 type method struct {
-	run func(ctx context.Context, s *Server, params json.RawMessage) (any, error)
+	fn     reflect.Value
+	params reflect.Type // a struct
+	whole  bool         // fn takes the struct itself
 	// inOrder says that it is done in the order in which the requests came.
 	inOrder bool
-	// check says what is wrong with params.
-	check func(params json.RawMessage) error
 }
 
-// none is for methods without parameters or without a result.
+// none is for methods without a result.
 type none struct{}
 
 // object is a result of a few members.
@@ -41,80 +44,91 @@ func Methods() []string {
 	return append(slices.Sorted(maps.Keys(methods())), "close")
 }
 
-// of makes a method of a function with its parameters.
-func of[P any](fn func(ctx context.Context, s *Server, p P) (any, error)) method {
-	return method{
-		run: func(ctx context.Context, s *Server, raw json.RawMessage) (any, error) {
-			p, err := decode[P](raw)
-			if err != nil {
-				return nil, err
-			}
-			return fn(ctx, s, p)
-		},
-		check: func(raw json.RawMessage) error { _, err := decode[P](raw); return err },
+// given is what a function gets that has no name in JSON.
+func given(ctx context.Context, s *Server, t reflect.Type) (reflect.Value, bool) {
+	switch t {
+	case reflect.TypeFor[context.Context]():
+		return reflect.ValueOf(ctx), true
+	case reflect.TypeFor[*Server]():
+		return reflect.ValueOf(s), true
+	case reflect.TypeFor[Host]():
+		return reflect.ValueOf(s.host), true
+	case reflect.TypeFor[*agent.Agent]():
+		return reflect.ValueOf(s.host.Agent()), true
 	}
+	return reflect.Value{}, false
 }
 
-// on is of for what is asked of the host, with is for what is asked of its agent.
-func on[P any](fn func(ctx context.Context, h Host, p P) (any, error)) method {
-	return of(func(ctx context.Context, s *Server, p P) (any, error) { return fn(ctx, s.host, p) })
-}
-
-func with[P any](fn func(ctx context.Context, a *agent.Agent, p P) (any, error)) method {
-	return on(func(ctx context.Context, h Host, p P) (any, error) { return fn(ctx, h.Agent(), p) })
-}
-
-// lists is on for a list.
-func lists[T any](fn func(h Host) []T) method {
-	return on(func(_ context.Context, h Host, _ none) (any, error) { return list(fn(h)), nil })
-}
-
-// done is for methods without a result.
-func done(err error) (any, error) { return none{}, err }
-
-// listed is a list that is never null, with the error beside it.
-func listed[T any](l []T, err error) (any, error) { return list(l), err }
-
-// list is a list that is never null.
-func list[T any](l []T) []T {
-	if l == nil {
-		return []T{}
+// call makes a method of a function and the names of its parameters; "!" ends the name of one that can't be left out.
+// Without names the function's last parameter is a struct that has them.
+func call(fn any, names ...string) method {
+	m := method{fn: reflect.ValueOf(fn)}
+	t := m.fn.Type()
+	if last := t.In(t.NumIn() - 1); len(names) == 0 && last.Kind() == reflect.Struct {
+		m.params, m.whole = last, true
+		return m
 	}
-	return l
+	fields := make([]reflect.StructField, len(names))
+	for i, name := range names {
+		tag := `json:"` + strings.TrimSuffix(name, "!") + `"`
+		if strings.HasSuffix(name, "!") {
+			tag += ` rpc:"needed"`
+		}
+		fields[i] = reflect.StructField{Name: fmt.Sprint("P", i), Type: t.In(t.NumIn() - len(names) + i), Tag: reflect.StructTag(tag)}
+	}
+	m.params = reflect.StructOf(fields)
+	return m
 }
 
-func state(h Host, err error) (any, error) {
+// check says what is wrong with params.
+func (m method) check(raw json.RawMessage) error {
+	_, err := decode(m.params, raw)
+	return err
+}
+
+// run answers a request. A list that is a result is never null.
+func (m method) run(ctx context.Context, s *Server, raw json.RawMessage) (any, error) {
+	p, err := decode(m.params, raw)
 	if err != nil {
 		return nil, err
 	}
-	return h.Agent().State(), nil
+	var in []reflect.Value
+	named := 0
+	for i := range m.fn.Type().NumIn() {
+		v, ok := given(ctx, s, m.fn.Type().In(i))
+		switch {
+		case ok:
+		case m.whole:
+			v = p
+		default:
+			v = p.Field(named)
+			named++
+		}
+		in = append(in, v)
+	}
+	var result any = none{}
+	for _, v := range m.fn.Call(in) {
+		switch {
+		case v.Type() == reflect.TypeFor[error]():
+			err, _ = v.Interface().(error)
+		case v.Kind() == reflect.Slice && v.IsNil():
+			result = []none{}
+		default:
+			result = v.Interface()
+		}
+	}
+	return result, err
 }
 
-// Parameters of methods; those that can't be left out are needed.
+// state is a result of methods that change what the agent does.
+func state(h Host, err error) (agent.State, error) { return h.Agent().State(), err }
+
+// Parameters of methods with many of them.
 type (
-	idParams struct {
-		ID string `json:"id" rpc:"needed"`
-	}
-	idsParams struct {
-		IDs []string `json:"ids"`
-	}
 	answerParams struct {
-		idParams
+		ID string `json:"id" rpc:"needed"`
 		agent.Reply
 		Always bool `json:"always"`
-	}
-	pathParams struct {
-		Since string `json:"since"`
-		Limit int    `json:"limit"`
-	}
-	explainParams struct {
-		Fates bool `json:"fates"`
-	}
-	recallParams struct {
-		idParams
-		Offset int  `json:"offset"`
-		Max    int  `json:"max"`
-		Raw    bool `json:"raw"`
 	}
 	searchParams struct {
 		Query  string `json:"query"`
@@ -124,20 +138,6 @@ type (
 		Scope  string `json:"scope"`
 		Offset int    `json:"offset"`
 		Limit  int    `json:"limit"`
-	}
-	omitParams struct {
-		From string `json:"from" rpc:"needed"`
-		To   string `json:"to"`
-	}
-	undoParams struct {
-		KeepLater bool `json:"keepLater"`
-	}
-	turnParams struct {
-		Turn string `json:"turn"`
-	}
-	restoreParams struct {
-		To    string `json:"to" rpc:"needed"`
-		Force bool   `json:"force"`
 	}
 	navigateParams struct {
 		// To is an entry; Start says that it is before the first one.
@@ -149,156 +149,85 @@ type (
 		Label        string `json:"label"`
 		Preview      bool   `json:"preview"`
 	}
-	labelParams struct {
-		idParams
-		Label string `json:"label"`
-	}
-	nameParams struct {
-		Name string `json:"name"`
-	}
-	sessionParams struct {
-		Session string `json:"session" rpc:"needed"` // a file, or an id
-	}
-	renameParams struct {
-		sessionParams
-		nameParams
-	}
-	forkParams struct {
-		At string `json:"at"`
-	}
-	sessionsParams struct {
-		All bool `json:"all"`
-	}
-	modelParams struct {
-		Model string `json:"model" rpc:"needed"`
-	}
-	reasoningParams struct {
-		Reasoning string `json:"reasoning"`
-	}
-	modeParams struct {
-		Mode string `json:"mode" rpc:"needed"`
-	}
-	setParams struct {
-		Name  string `json:"name" rpc:"needed"`
-		Value string `json:"value"`
-	}
-	allowParams struct {
-		Rules []string `json:"rules"`
-	}
-	exportParams struct {
-		Format string `json:"format"`
-		Path   string `json:"path"`
-	}
-	filesParams struct {
-		Prefix string `json:"prefix"`
-		Most   int    `json:"most"`
-	}
-	textParams struct {
-		Text string `json:"text"`
-	}
-	shellParams struct {
-		Command string `json:"command" rpc:"needed"`
-		Hidden  bool   `json:"hidden"`
-	}
-	lineParams struct {
-		Line string `json:"line" rpc:"needed"`
-	}
-	subscribeParams struct {
-		Kinds *[]agent.Kind `json:"kinds"`
-	}
 )
 
-func methods() map[string]method {
-	send := with(doSend)
+type theAgent = *agent.Agent
+
+var methods = sync.OnceValue(func() map[string]method {
+	send := call(doSend)
 	send.inOrder = true
 	return map[string]method{
-		"send": send, "cancel": with(doCancel), "wait": with(doWait), "answer": on(doAnswer),
-		"ready":     on(func(ctx context.Context, h Host, _ none) (any, error) { return done(h.Ready(ctx)) }),
-		"continue":  with(func(ctx context.Context, a *agent.Agent, _ none) (any, error) { return done(a.Continue(ctx)) }),
-		"questions": lists(func(h Host) []agent.Question { return h.Agent().Questions() }),
-		"queue":     lists(func(h Host) []agent.Queued { return h.Agent().Queue() }),
-		"take_back": with(func(_ context.Context, a *agent.Agent, p idsParams) (any, error) { return listed(a.TakeBack(p.IDs...)) }),
+		"send": send, "cancel": call(doCancel), "answer": call(doAnswer), "ready": call(Host.Ready), "continue": call(theAgent.Continue),
+		"wait":      call(func(ctx context.Context, a theAgent) (agent.State, error) { err := a.Wait(ctx); return a.State(), err }),
+		"questions": call(theAgent.Questions), "queue": call(theAgent.Queue),
+		"take_back": call(func(a theAgent, ids []string) ([]agent.Queued, error) { return a.TakeBack(ids...) }, "ids"),
 
-		"state":   with(func(_ context.Context, a *agent.Agent, _ none) (any, error) { return a.State(), nil }),
-		"totals":  with(func(_ context.Context, a *agent.Agent, _ none) (any, error) { return a.State().Totals, nil }),
-		"path":    with(doPath),
-		"tree":    with(doTree),
-		"explain": with(doExplain),
-		"context": with(doContext),
-		"recall": with(func(ctx context.Context, a *agent.Agent, p recallParams) (any, error) {
-			return a.Recall(ctx, p.ID, clew.RecallOptions{Offset: p.Offset, Max: p.Max, Raw: p.Raw})
-		}),
-		"search": with(doSearch),
+		"state":   call(theAgent.State),
+		"totals":  call(func(a theAgent) agent.Totals { return a.State().Totals }),
+		"path":    call(doPath, "since", "limit"),
+		"tree":    call(doTree),
+		"explain": call(doExplain, "fates"),
+		"context": call(doContext),
+		"recall": call(func(ctx context.Context, a theAgent, id string, offset, most int, raw bool) (*clew.Recalled, error) {
+			return a.Recall(ctx, id, clew.RecallOptions{Offset: offset, Max: most, Raw: raw})
+		}, "id!", "offset", "max", "raw"),
+		"search": call(doSearch),
 
-		"compact": with(func(ctx context.Context, a *agent.Agent, p agent.CompactRequest) (any, error) {
-			return a.Compact(ctx, p)
-		}),
-		"omit": with(func(ctx context.Context, a *agent.Agent, p omitParams) (any, error) { return a.Omit(ctx, p.From, p.To) }),
-		"undo": with(func(ctx context.Context, a *agent.Agent, p undoParams) (any, error) {
-			return a.Undo(ctx, session.UndoOptions{KeepLater: p.KeepLater})
-		}),
-		"turns": with(func(ctx context.Context, a *agent.Agent, _ none) (any, error) { return listed(a.Turns(ctx)) }),
-		"changes": with(func(ctx context.Context, a *agent.Agent, p turnParams) (any, error) {
-			return listed(a.Changes(ctx, p.Turn))
-		}),
-		"restore": with(func(ctx context.Context, a *agent.Agent, p restoreParams) (any, error) {
-			return a.Restore(ctx, p.To, p.Force)
-		}),
-		"navigate": with(doNavigate),
-		"pin": with(func(ctx context.Context, a *agent.Agent, p idParams) (any, error) {
-			return done(a.Pin(ctx, p.ID, true))
-		}),
-		"unpin": with(func(ctx context.Context, a *agent.Agent, p idParams) (any, error) {
-			return done(a.Pin(ctx, p.ID, false))
-		}),
-		"label": with(func(ctx context.Context, a *agent.Agent, p labelParams) (any, error) {
-			return done(a.Label(ctx, p.ID, p.Label))
-		}),
-		"name": with(func(ctx context.Context, a *agent.Agent, p nameParams) (any, error) { return done(a.Name(ctx, p.Name)) }),
+		"compact": call(theAgent.Compact),
+		"omit":    call(theAgent.Omit, "from!", "to"),
+		"undo": call(func(ctx context.Context, a theAgent, keep bool) (session.Undone, error) {
+			return a.Undo(ctx, session.UndoOptions{KeepLater: keep})
+		}, "keepLater"),
+		"turns":    call(theAgent.Turns),
+		"changes":  call(theAgent.Changes, "turn"),
+		"restore":  call(theAgent.Restore, "to!", "force"),
+		"navigate": call(doNavigate),
+		"pin":      call(func(ctx context.Context, a theAgent, id string) error { return a.Pin(ctx, id, true) }, "id!"),
+		"unpin":    call(func(ctx context.Context, a theAgent, id string) error { return a.Pin(ctx, id, false) }, "id!"),
+		"label":    call(theAgent.Label, "id!", "label"),
+		"name":     call(theAgent.Name, "name"),
 
-		"new": on(func(ctx context.Context, h Host, _ none) (any, error) { return state(h, h.New(ctx)) }),
-		"resume": on(func(ctx context.Context, h Host, p sessionParams) (any, error) {
-			return p.with(ctx, h, func(path string) (any, error) { return state(h, h.Resume(ctx, path)) })
-		}),
-		"fork":     on(doFork),
-		"sessions": on(doSessions),
-		"remove": on(func(ctx context.Context, h Host, p sessionParams) (any, error) {
-			return p.with(ctx, h, func(path string) (any, error) { return done(h.Remove(ctx, path)) })
-		}),
-		"rename": on(func(ctx context.Context, h Host, p renameParams) (any, error) {
-			return p.with(ctx, h, func(path string) (any, error) { return done(h.Rename(ctx, path, p.Name)) })
-		}),
+		"new": call(func(ctx context.Context, h Host) (agent.State, error) { return state(h, h.New(ctx)) }),
+		"resume": call(func(ctx context.Context, h Host, name string) (agent.State, error) {
+			return state(h, on(ctx, h, name, func(path string) error { return h.Resume(ctx, path) }))
+		}, "session!"),
+		"fork":     call(doFork, "at"),
+		"sessions": call(doSessions, "all"),
+		"remove": call(func(ctx context.Context, h Host, name string) error {
+			return on(ctx, h, name, func(path string) error { return h.Remove(ctx, path) })
+		}, "session!"),
+		"rename": call(func(ctx context.Context, h Host, name, to string) error {
+			return on(ctx, h, name, func(path string) error { return h.Rename(ctx, path, to) })
+		}, "session!", "name"),
 
-		"models": lists(Host.Models),
-		"set_model": on(func(ctx context.Context, h Host, p modelParams) (any, error) {
-			return state(h, h.Agent().SetModel(ctx, p.Model))
-		}),
-		"set_reasoning": on(doSetReasoning),
-		"set_mode":      on(doSetMode),
-		"settings":      lists(Host.Settings),
-		"set":           on(doSet),
-		"allow":         on(doAllow),
-		"untrusted":     lists(Host.Untrusted),
-		"trust":         on(func(ctx context.Context, h Host, _ none) (any, error) { return done(h.Trust(ctx)) }),
-		"hooks":         lists(Host.Hooks),
+		"models": call(Host.Models),
+		"set_model": call(func(ctx context.Context, h Host, name string) (agent.State, error) {
+			return state(h, h.Agent().SetModel(ctx, name))
+		}, "model!"),
+		"set_reasoning": call(doSetReasoning, "reasoning"),
+		"set_mode":      call(doSetMode, "mode!"),
+		"settings":      call(Host.Settings),
+		"set":           call(doSet, "name!", "value"),
+		"allow":         call(doAllow, "rules"),
+		"untrusted":     call(Host.Untrusted),
+		"trust":         call(Host.Trust),
+		"hooks":         call(Host.Hooks),
 
-		"export": on(func(ctx context.Context, h Host, p exportParams) (any, error) {
-			path, err := h.Export(ctx, p.Format, p.Path)
+		"export": call(func(ctx context.Context, h Host, format, path string) (object, error) {
+			path, err := h.Export(ctx, format, path)
 			return object{"path": path}, err
-		}),
-		"files": on(func(ctx context.Context, h Host, p filesParams) (any, error) {
-			return list(h.Files(ctx, p.Prefix, cmp.Or(max(p.Most, 0), 50))), nil
-		}),
-		"commands": lists(Host.Commands),
-		"expand":   on(func(ctx context.Context, h Host, p textParams) (any, error) { return h.Expand(ctx, p.Text) }),
-		"shell": with(func(ctx context.Context, a *agent.Agent, p shellParams) (any, error) {
-			return done(a.Shell(ctx, p.Command, p.Hidden))
-		}),
-		"history":   lists(Host.History),
-		"remember":  on(func(_ context.Context, h Host, p lineParams) (any, error) { h.Remember(p.Line); return none{}, nil }),
-		"subscribe": of(doSubscribe),
+		}, "format", "path"),
+		"files": call(func(ctx context.Context, h Host, prefix string, most int) []string {
+			return h.Files(ctx, prefix, cmp.Or(max(most, 0), 50))
+		}, "prefix", "most"),
+		"commands":  call(Host.Commands),
+		"expand":    call(Host.Expand, "text"),
+		"shell":     call(theAgent.Shell, "command!", "hidden"),
+		"history":   call(Host.History),
+		"remember":  call(Host.Remember, "line!"),
+		"subscribe": call(doSubscribe, "kinds"),
 	}
-}
+})
 
 func doSend(ctx context.Context, a *agent.Agent, p agent.Input) (any, error) {
 	q, err := a.Send(context.WithoutCancel(ctx), p) // what has come is kept
@@ -308,29 +237,24 @@ func doSend(ctx context.Context, a *agent.Agent, p agent.Input) (any, error) {
 	}{q.ID, q.At}, err
 }
 
-func doCancel(ctx context.Context, a *agent.Agent, _ none) (any, error) {
+func doCancel(ctx context.Context, a *agent.Agent) (object, error) {
 	did, err := a.Cancel(ctx)
 	return object{"cancelled": did}, err
 }
 
-func doWait(ctx context.Context, a *agent.Agent, _ none) (any, error) {
-	err := a.Wait(ctx)
-	return a.State(), err
-}
-
-func doAnswer(ctx context.Context, h Host, p answerParams) (any, error) {
+func doAnswer(ctx context.Context, h Host, p answerParams) error {
 	a := h.Agent()
 	if p.Always && p.Allow {
 		questions := a.Questions()
 		at := slices.IndexFunc(questions, func(q agent.Question) bool { return q.ID == p.ID })
 		if at < 0 {
-			return nil, refuse(CodeNotFound, "there is no such question: "+p.ID, "it was answered, or its turn has ended")
+			return refuse(CodeNotFound, "there is no such question: "+p.ID, "it was answered, or its turn has ended")
 		}
 		if err := h.Allow(ctx, questions[at].Remembered(p.Reply)); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return done(a.Answer(p.ID, p.Reply))
+	return a.Answer(p.ID, p.Reply)
 }
 
 type pathResult struct {
@@ -343,8 +267,8 @@ type pathResult struct {
 // pathPage is how many entries of the path are read at once.
 const pathPage = 200
 
-func doPath(ctx context.Context, a *agent.Agent, p pathParams) (any, error) {
-	if p.Limit < 0 {
+func doPath(ctx context.Context, a *agent.Agent, since string, limit int) (any, error) {
+	if limit < 0 {
 		return nil, badParams("limit is below 0", "")
 	}
 	r := pathResult{Leaf: a.State().Leaf}
@@ -354,26 +278,26 @@ func doPath(ctx context.Context, a *agent.Agent, p pathParams) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		if at := slices.IndexFunc(page, func(e agent.Shown) bool { return e.ID == p.Since }); at >= 0 {
+		if at := slices.IndexFunc(page, func(e agent.Shown) bool { return e.ID == since }); at >= 0 {
 			page, found = page[at+1:], true
 		}
 		pages = append(pages, page)
-		if before = next; before == "" && p.Since != "" && !found {
-			return nil, refuse(CodeNotFound, "the path has no entry "+p.Since, "the conversation stands elsewhere by now: read it from the start")
+		if before = next; before == "" && since != "" && !found {
+			return nil, refuse(CodeNotFound, "the path has no entry "+since, "the conversation stands elsewhere by now: read it from the start")
 		}
 		found = found || before == ""
 	}
 	slices.Reverse(pages)
-	r.Entries = list(slices.Concat(pages...))
-	if p.Limit > 0 && len(r.Entries) > p.Limit {
-		r.Entries, r.More = r.Entries[:p.Limit], true
+	r.Entries = slices.Concat([]agent.Shown{}, slices.Concat(pages...))
+	if limit > 0 && len(r.Entries) > limit {
+		r.Entries, r.More = r.Entries[:limit], true
 	}
 	return r, nil
 }
 
-func doTree(ctx context.Context, a *agent.Agent, _ none) (any, error) {
+func doTree(ctx context.Context, a *agent.Agent) (object, error) {
 	nodes, err := a.Tree(ctx)
-	return object{"leaf": a.State().Leaf, "nodes": list(nodes)}, err
+	return object{"leaf": a.State().Leaf, "nodes": append([]agent.Node{}, nodes...)}, err
 }
 
 type explainResult struct {
@@ -386,7 +310,7 @@ type explainResult struct {
 	Fates   []compact.Fate           `json:"fates,omitempty"`
 }
 
-func doExplain(ctx context.Context, a *agent.Agent, p explainParams) (any, error) {
+func doExplain(ctx context.Context, a *agent.Agent, fates bool) (any, error) {
 	e, err := a.Explain(ctx)
 	if err != nil {
 		return nil, err
@@ -400,7 +324,7 @@ func doExplain(ctx context.Context, a *agent.Agent, p explainParams) (any, error
 	for _, f := range e.Fates {
 		r.Counts[f.Fate]++
 	}
-	if p.Fates {
+	if fates {
 		r.Fates = e.Fates
 	}
 	return r, nil
@@ -419,7 +343,7 @@ type contextResult struct {
 	Messages  []contextMessage `json:"messages"`
 }
 
-func doContext(ctx context.Context, a *agent.Agent, _ none) (any, error) {
+func doContext(ctx context.Context, a *agent.Agent) (any, error) {
 	items, err := a.Session().Context(ctx)
 	if err != nil {
 		return nil, err
@@ -480,35 +404,35 @@ func doNavigate(ctx context.Context, a *agent.Agent, p navigateParams) (any, err
 	return r, nil
 }
 
-// with does something with the file of a session, which is named by it, or by its id or the beginning of it.
-func (p sessionParams) with(ctx context.Context, h Host, do func(path string) (any, error)) (any, error) {
-	if _, err := os.Stat(p.Session); err == nil || strings.ContainsAny(p.Session, `/\`) {
-		return do(p.Session)
+// on does something with the file of a session, which is named by it, or by its id or the beginning of it.
+func on(ctx context.Context, h Host, name string, do func(path string) error) error {
+	if _, err := os.Stat(name); err == nil || strings.ContainsAny(name, `/\`) {
+		return do(name)
 	}
 	all, err := h.Sessions(ctx, true)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	var found []string
 	for _, s := range all {
 		switch {
-		case s.ID == p.Session:
+		case s.ID == name:
 			return do(s.Path)
-		case strings.HasPrefix(s.ID, p.Session):
+		case strings.HasPrefix(s.ID, name):
 			found = append(found, s.Path)
 		}
 	}
 	switch len(found) {
 	case 0:
-		return nil, refuse(CodeNotFound, "there is no session "+p.Session, "sessions lists them")
+		return refuse(CodeNotFound, "there is no session "+name, "sessions lists them")
 	case 1:
 		return do(found[0])
 	}
-	return nil, badParams(fmt.Sprintf("%d sessions have ids that begin with %s", len(found), p.Session), "give more of the id")
+	return badParams(fmt.Sprintf("%d sessions have ids that begin with %s", len(found), name), "give more of the id")
 }
 
-func doFork(ctx context.Context, h Host, p forkParams) (any, error) {
-	text, err := h.Fork(ctx, p.At)
+func doFork(ctx context.Context, h Host, at string) (any, error) {
+	text, err := h.Fork(ctx, at)
 	return struct {
 		Text  string      `json:"text,omitempty"`
 		State agent.State `json:"state"`
@@ -526,8 +450,8 @@ type sessionInfo struct {
 	Size  int64      `json:"size"`
 }
 
-func doSessions(ctx context.Context, h Host, p sessionsParams) (any, error) {
-	all, err := h.Sessions(ctx, p.All)
+func doSessions(ctx context.Context, h Host, everywhere bool) ([]sessionInfo, error) {
+	all, err := h.Sessions(ctx, everywhere)
 	if err != nil {
 		return nil, err
 	}
@@ -541,58 +465,55 @@ func doSessions(ctx context.Context, h Host, p sessionsParams) (any, error) {
 	return out, nil
 }
 
-func doSetReasoning(ctx context.Context, h Host, p reasoningParams) (any, error) {
-	r, err := agent.ParseReasoning(p.Reasoning)
+func doSetReasoning(ctx context.Context, h Host, level string) (any, error) {
+	r, err := agent.ParseReasoning(level)
 	if err != nil {
 		return nil, badParams(err.Error(), "")
 	}
 	return state(h, h.Agent().SetReasoning(ctx, r))
 }
 
-func doSetMode(ctx context.Context, h Host, p modeParams) (any, error) {
-	m, err := permission.ParseMode(p.Mode)
+func doSetMode(ctx context.Context, h Host, mode string) (any, error) {
+	m, err := permission.ParseMode(mode)
 	if err != nil {
 		return nil, badParams(err.Error(), "")
 	}
 	return state(h, h.Agent().SetMode(ctx, m))
 }
 
-func doSet(ctx context.Context, h Host, p setParams) (any, error) {
-	note, err := h.Set(ctx, p.Name, p.Value)
+func doSet(ctx context.Context, h Host, name, value string) (any, error) {
+	note, err := h.Set(ctx, name, value)
 	if note == "" {
-		return done(err)
+		return none{}, err
 	}
 	return object{"note": note}, err
 }
 
-func doAllow(ctx context.Context, h Host, p allowParams) (any, error) {
-	if len(p.Rules) == 0 {
-		return nil, badParams("there are no rules", `such as ["bash(go test *)"]`)
+func doAllow(ctx context.Context, h Host, rules []string) error {
+	if len(rules) == 0 {
+		return badParams("there are no rules", `such as ["bash(go test *)"]`)
 	}
-	return done(h.Allow(ctx, p.Rules))
+	return h.Allow(ctx, rules)
 }
 
-func doSubscribe(_ context.Context, s *Server, p subscribeParams) (any, error) {
-	var kinds []agent.Kind
-	if p.Kinds != nil {
-		kinds = list(*p.Kinds)
-		for _, k := range kinds {
-			if !slices.Contains(agent.Kinds(), k) {
-				hint := ""
-				names := make([]string, 0, len(agent.Kinds()))
-				for _, n := range agent.Kinds() {
-					names = append(names, string(n))
-				}
-				if near := text.Nearest(string(k), names); near != "" {
-					hint = "did you mean " + near + "?"
-				}
-				return nil, badParams(fmt.Sprintf("there are no events %q", k), hint)
+// doSubscribe chooses the kinds of events; nil is all of them.
+func doSubscribe(s *Server, kinds []agent.Kind) error {
+	for _, k := range kinds {
+		if !slices.Contains(agent.Kinds(), k) {
+			hint := ""
+			names := make([]string, 0, len(agent.Kinds()))
+			for _, n := range agent.Kinds() {
+				names = append(names, string(n))
 			}
+			if near := text.Nearest(string(k), names); near != "" {
+				hint = "did you mean " + near + "?"
+			}
+			return badParams(fmt.Sprintf("there are no events %q", k), hint)
 		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.flush() // what has happened before goes by the kinds of before
 	s.kinds = kinds
-	return none{}, nil
+	return nil
 }

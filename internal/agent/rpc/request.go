@@ -88,27 +88,28 @@ func isID(raw json.RawMessage) bool {
 }
 
 // decode reads params into a struct, and refuses what it has no field for.
-func decode[P any](params json.RawMessage) (P, error) {
-	var p P
+func decode(t reflect.Type, params json.RawMessage) (reflect.Value, error) {
+	to := reflect.New(t)
+	p := to.Elem()
 	if params == nil {
-		return p, needed(reflect.ValueOf(p))
+		return p, needed(p)
 	}
 	d := json.NewDecoder(bytes.NewReader(params))
 	d.DisallowUnknownFields()
-	err := d.Decode(&p)
+	err := d.Decode(to.Interface())
 	var wrong *json.UnmarshalTypeError
 	switch {
 	case err == nil:
 		if _, err := d.Token(); !errors.Is(err, io.EOF) {
 			return p, badParams("something follows the params", "")
 		}
-		return p, needed(reflect.ValueOf(p))
+		return p, needed(p)
 	case errors.As(err, &wrong):
 		return p, badParams(fmt.Sprintf("%s is a %s, and should be %s", wrong.Field, wrong.Value, kindOf(wrong.Type)), "")
 	}
 	if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
 		name = strings.Trim(name, `"`)
-		names := fields(reflect.TypeFor[P]())
+		names := fields(t)
 		hint := "it takes none"
 		if len(names) > 0 {
 			hint = "there are " + strings.Join(names, ", ")

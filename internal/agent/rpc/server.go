@@ -17,6 +17,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -190,7 +191,7 @@ func (s *Server) take(ctx context.Context, data []byte) (last bool) {
 	m, ok := methods()[r.Method]
 	switch {
 	case r.Method == "close":
-		_, err := decode[none](r.Params)
+		_, err := decode(reflect.TypeFor[none](), r.Params)
 		s.answer(r.ID, none{}, err)
 		return err == nil
 	case !ok:
