@@ -129,7 +129,7 @@ func (s *Store) flush(ctx context.Context) {
 	if b.empty() {
 		return
 	}
-	err := s.use(ctx, writeWait, func(ctx context.Context) error { return b.write(ctx, s.pool) })
+	err := s.try(ctx, writeWait, func(context.Context) error { return s.link.err() }, func(ctx context.Context) error { return b.write(ctx, s.pool) })
 	if err == nil {
 		return
 	}

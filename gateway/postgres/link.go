@@ -20,8 +20,11 @@ const probeWait = time.Second
 
 // link says whether the database can be used.
 type link struct {
-	mu   sync.Mutex
-	down error // why not
+	grace time.Duration
+	mu    sync.Mutex
+	down  error         // why not
+	since time.Time     // it went
+	back  chan struct{} // closed when it is back
 }
 
 func (l *link) err() error {
@@ -30,20 +33,49 @@ func (l *link) err() error {
 	return l.down
 }
 
+// wait returns when the database can be used, or why it can't, once it has had its time.
+func (l *link) wait(ctx context.Context) error {
+	l.mu.Lock()
+	down, back, left := l.down, l.back, l.grace-time.Since(l.since)
+	l.mu.Unlock()
+	if down == nil || left <= 0 {
+		return down
+	}
+	late := time.NewTimer(left)
+	defer late.Stop()
+	select {
+	case <-back:
+	case <-late.C:
+	case <-ctx.Done():
+	}
+	return l.err()
+}
+
 // set returns whether that is news.
 func (l *link) set(err error) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	news := (l.down == nil) != (err == nil)
 	l.down = err
+	switch {
+	case news && err != nil:
+		l.since, l.back = time.Now(), make(chan struct{})
+	case news && l.back != nil:
+		close(l.back)
+	}
 	return news
 }
 
-// use calls fn unless the database is gone. A connection that breaks alone, as they all do when the server starts
-// again, gets fn a second try.
+// use calls fn when the database is there; see try.
 func (s *Store) use(ctx context.Context, wait time.Duration, fn func(context.Context) error) error {
+	return s.try(ctx, wait, s.link.wait, fn)
+}
+
+// try calls fn unless the database is gone. A connection that breaks alone, as they all do when the server starts
+// again, gets fn a second try.
+func (s *Store) try(ctx context.Context, wait time.Duration, gone func(context.Context) error, fn func(context.Context) error) error {
 	for try := range 2 {
-		if s.link.err() != nil {
+		if gone(ctx) != nil {
 			return gateway.ErrStoreDown
 		}
 		within, cancel := context.WithTimeout(ctx, wait)
@@ -83,6 +115,7 @@ func (s *Store) probe(ctx context.Context) error {
 	_, err := sessions.New(ctx, s.pool, "")
 	if s.link.set(err) {
 		if err != nil {
+			s.pool.Reset() // the other connections are as broken
 			s.log.Error("the database can't be used; requests go on without it", "error", err)
 		} else {
 			s.log.Info("the database can be used")

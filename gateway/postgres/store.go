@@ -4,8 +4,8 @@
 //	db, err := postgres.Open(ctx, "host=... dbname=...", postgres.Config{})
 //	h, err := gateway.NewHandler(gateway.HandlerConfig{Config: gateway.Config{Store: db, OnEvent: db.Event}})
 //
-// Where the database can't be reached nothing waits for it: Look and Write fail at once with gateway.ErrStoreDown until
-// it is back, which the Store finds out by itself.
+// Where the database can't be reached requests wait for it for some seconds, as long as a restart takes. After that Look and
+// Write fail at once with gateway.ErrStoreDown until it is back, which the Store finds out by itself.
 package postgres
 
 import (
@@ -36,6 +36,9 @@ const (
 type Config struct {
 	Logger *slog.Logger  // hears when the database is gone and when it is back. Default: nobody does
 	Flush  time.Duration // how often events and measures are written. Default: a quarter of a second
+	// Grace is how long requests wait for a database that has just gone, as it does when it is started again. What a
+	// gateway decides alone may be another epoch than that of the others. Default: 5 seconds.
+	Grace time.Duration
 }
 
 // Store is a gateway.Store.
@@ -71,13 +74,16 @@ func Open(ctx context.Context, database string, cfg Config) (*Store, error) {
 	if cfg.Flush <= 0 {
 		cfg.Flush = time.Second / 4
 	}
+	if cfg.Grace <= 0 {
+		cfg.Grace = 5 * time.Second
+	}
 	pool, err := pgxpool.NewWithConfig(ctx, conf)
 	if err != nil {
 		return nil, err
 	}
 	s := &Store{pool: pool, log: cfg.Logger, keys: keys{known: map[[32]byte]known{}}, touched: map[gateway.Talk]bool{}, done: make(chan struct{})}
 	s.waiting.clear()
-	s.link.down = errors.New("nobody has asked it yet")
+	s.link.grace, s.link.down = cfg.Grace, errors.New("nobody has asked it yet")
 	if err := s.probe(ctx); err != nil && (errors.Is(err, sessions.ErrNewer) || errors.Is(err, sessions.ErrNotMigrated)) {
 		pool.Close()
 		return nil, err
@@ -184,8 +190,10 @@ type writer struct {
 	talk gateway.Talk
 }
 
+// The numbers begin with the time, so that those of a session that was deleted do not come again: replicas ask for what
+// has a higher one.
 const insertEpoch = `INSERT INTO clew_epoch (tenant, session, head, attempt, n, entry)
-	SELECT $1, $2, $3, 1 + count(*) FILTER (WHERE head = $3), 1 + coalesce(max(n), 0), $4 FROM clew_epoch WHERE tenant = $1 AND session = $2`
+	SELECT $1, $2, $3, 1 + count(*) FILTER (WHERE head = $3), 1 + coalesce(max(n), (extract(epoch FROM clock_timestamp()) * 1000)::bigint), $4 FROM clew_epoch WHERE tenant = $1 AND session = $2`
 
 func (w *writer) Append(ctx context.Context, batch []*session.Entry, opt session.AppendOptions) error {
 	if err := w.Store.Append(ctx, batch, opt); err != nil {

@@ -262,8 +262,8 @@ func TestDatabaseGone(t *testing.T) {
 	dsn, pool := database(t)
 	u := newUpstream(t)
 	var log lines
-	cfg := postgres.Config{Flush: 10 * time.Millisecond, Logger: slog.New(slog.NewTextHandler(&log, nil))}
-	one, two := open(t, dsn, cfg), open(t, dsn, postgres.Config{Flush: 10 * time.Millisecond})
+	cfg := postgres.Config{Flush: 10 * time.Millisecond, Grace: 1, Logger: slog.New(slog.NewTextHandler(&log, nil))}
+	one, two := open(t, dsn, cfg), open(t, dsn, postgres.Config{Flush: 10 * time.Millisecond, Grace: 1})
 	a, b := replica(one), replica(two)
 	u.send(t, a, talk("known", 40))
 	known := u.last()
@@ -316,6 +316,50 @@ func TestDatabaseGone(t *testing.T) {
 	}
 	if said := log.String(); strings.Count(said, "can't be used") != 1 || strings.Count(said, "can be used") != 2 {
 		t.Errorf("the log says %s", said)
+	}
+}
+
+// A database that is started again is waited for, so that all replicas go on with one epoch.
+func TestDatabaseRestarts(t *testing.T) {
+	dsn, pool := database(t)
+	u := newUpstream(t)
+	cfg := postgres.Config{Flush: 10 * time.Millisecond, Grace: time.Hour}
+	one, two := open(t, dsn, cfg), open(t, dsn, cfg)
+	back := gone(t, dsn)
+	sent := make(chan int)
+	go func() { sent <- u.send(t, replica(one), talk("full", 60)) }()
+	waitFor(t, "gone", func() bool { return one.Health() != nil })
+	back()
+	if status := <-sent; status != 200 {
+		t.Fatalf("status %d", status)
+	}
+	first := bytes.TrimSuffix(u.last(), []byte(`{"role":"user","content":"go on"}]}`))
+	waitFor(t, "back", func() bool { return two.Health() == nil })
+	u.send(t, replica(two), talk("full", 61))
+	if next := u.last(); len(first) > len(talk("full", 60))/2 || !bytes.HasPrefix(next, first) {
+		t.Error("the replicas do not go on with one epoch")
+	}
+	var epochs int
+	pool.Reset()
+	check(t, pool.QueryRow(t.Context(), "SELECT count(*) FROM clew_epoch").Scan(&epochs))
+	if epochs != 1 {
+		t.Errorf("%d epochs", epochs)
+	}
+}
+
+// Where a conversation was deleted and comes again, replicas that knew it hear of its new epochs.
+func TestDeletedMeanwhile(t *testing.T) {
+	dsn, pool := database(t)
+	u := newUpstream(t)
+	numbers := make([]int64, 2)
+	for i := range numbers {
+		u.send(t, replica(open(t, dsn, postgres.Config{})), talk("agent", 60))
+		check(t, pool.QueryRow(t.Context(), "SELECT max(n) FROM clew_epoch").Scan(&numbers[i]))
+		_, err := pool.Exec(t.Context(), "DELETE FROM clew_session")
+		check(t, err)
+	}
+	if numbers[1] <= numbers[0] {
+		t.Errorf("the numbers of the epochs are %d, and then %d", numbers[0], numbers[1])
 	}
 }
 
