@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -23,6 +24,7 @@ type cluster struct {
 	client   *http.Client
 	db       *pgtest.Server // nil where files are kept
 	database string
+	keys     []string // of tenants
 
 	mu       sync.Mutex
 	replicas []*replica
@@ -49,6 +51,11 @@ func startCluster(ctx context.Context, cfg config, upstream string) (c *cluster,
 }
 
 func (c *cluster) start(ctx context.Context) (err error) {
+	if c.cfg.Store != "files" {
+		if c.db, err = pgtest.Start(); err != nil {
+			return err
+		}
+	}
 	if c.cfg.Program == "" {
 		c.cfg.Program = filepath.Join(c.dir, "clew")
 		build := exec.CommandContext(ctx, "go", "build", "-o", c.cfg.Program, "github.com/clew-dev/clew/cmd/clew")
@@ -57,15 +64,26 @@ func (c *cluster) start(ctx context.Context) (err error) {
 			return fmt.Errorf("building clew: %w", err)
 		}
 	}
-	if c.cfg.Store != "files" {
-		if c.db, err = pgtest.Start(); err != nil {
-			return err
-		}
+	if c.db != nil {
 		if c.database, err = c.db.Database(ctx); err != nil {
 			return err
 		}
-		if out, err := exec.CommandContext(ctx, c.cfg.Program, "db", "migrate", "--database", c.database).CombinedOutput(); err != nil {
-			return fmt.Errorf("clew db migrate: %w: %s", err, out)
+		if _, err := c.clew(ctx, "db", "migrate"); err != nil {
+			return err
+		}
+		for i := range c.cfg.Tenants {
+			out, err := c.clew(ctx, "db", "key", "--json", fmt.Sprint("tenant", i))
+			var made struct{ Key string }
+			if err == nil {
+				err = json.Unmarshal(out, &made)
+			}
+			if err != nil {
+				return err
+			}
+			c.keys = append(c.keys, made.Key)
+		}
+		if err := os.WriteFile(filepath.Join(c.dir, "gateway.json"), []byte(`{"tenants": true}`), 0o600); err != nil {
+			return err
 		}
 	}
 	for i := range c.cfg.Replicas {
@@ -89,6 +107,26 @@ func (c *cluster) start(ctx context.Context) (err error) {
 	return nil
 }
 
+// clew runs a command on the database.
+func (c *cluster) clew(ctx context.Context, args ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, c.cfg.Program, append(args, "--db", c.database)...)
+	cmd.Env = c.env()
+	out, err := cmd.Output()
+	if err != nil {
+		var said []byte
+		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+			said = exit.Stderr
+		}
+		return nil, fmt.Errorf("clew %v: %w: %s", args, err, said)
+	}
+	return out, nil
+}
+
+// env keeps the settings of who runs this out of it.
+func (c *cluster) env() []string {
+	return append(os.Environ(), "HOME="+c.dir, "XDG_DATA_HOME="+c.dir, "XDG_CONFIG_HOME="+c.dir)
+}
+
 func (c *cluster) url(replica int) string { return "http://" + c.replicas[replica].addr }
 
 // run starts the process of a replica and waits until it listens.
@@ -98,10 +136,10 @@ func (c *cluster) run(i int) error {
 	if c.db == nil {
 		args = append(args, "--dir", filepath.Join(c.dir, "sessions"))
 	} else {
-		args = append(args, "--db", c.database)
+		args = append(args, "--db", c.database, "--config", filepath.Join(c.dir, "gateway.json"))
 	}
 	cmd := exec.Command(c.cfg.Program, args...)
-	cmd.Env = append(os.Environ(), "HOME="+c.dir, "XDG_DATA_HOME="+c.dir, "XDG_CONFIG_HOME="+c.dir)
+	cmd.Env = c.env()
 	cmd.Stdout, cmd.Stderr = r.log, r.log
 	if err := cmd.Start(); err != nil {
 		return err
@@ -170,5 +208,8 @@ func (c *cluster) close() (err error) {
 
 // authorize makes a request one of a tenant.
 func (c *cluster) authorize(req *http.Request, tenant int) {
-	req.Header.Set("X-Api-Key", fmt.Sprintf("key-of-tenant-%d", tenant))
+	req.Header.Set("X-Api-Key", "key of the provider")
+	if c.keys != nil {
+		req.Header.Set("X-Clew-Key", c.keys[tenant])
+	}
 }

@@ -50,7 +50,10 @@ type result struct {
 	Attempts      int            `json:"attempts"` // with those that broke off, and those sent twice
 	Broken        int64          `json:"broken"`   // connections, by kills
 	Overflows     int64          `json:"overflows"`
-	Epochs        int            `json:"epochs"`
+	Forms         int            `json:"forms"`    // in which beginnings were sent on, but for those that came as they were
+	Sessions      int            `json:"sessions"` // in the store
+	Epochs        int            `json:"epochs"`   // in the store
+	Bytes         int64          `json:"bytes"`    // of entries in the store
 	Seconds       float64        `json:"seconds"`
 	P50           float64        `json:"p50Ms"`
 	P99           float64        `json:"p99Ms"`
@@ -102,7 +105,7 @@ func (res *result) write(w io.Writer, asJSON bool) error {
 		fmt.Fprintf(tw, "conversations\t%d of %d\n", res.Conversations, res.Config.Conversations)
 		fmt.Fprintf(tw, "requests\t%d in %.0f s; %d attempts, %d broken off by faults, %d refused upstream as too long\n", res.Requests, res.Seconds, res.Attempts, res.Broken, res.Overflows)
 		fmt.Fprintf(tw, "milliseconds\tp50 %.1f, p99 %.1f, max %.0f\n", res.P50, res.P99, res.Max)
-		fmt.Fprintf(tw, "forms of a beginning\t%d\n", res.Epochs)
+		fmt.Fprintf(tw, "in the store\t%d sessions, %d epochs, %d KiB of entries; %d forms of beginnings were seen upstream\n", res.Sessions, res.Epochs, res.Bytes>>10, res.Forms)
 		for _, f := range faultNames {
 			fmt.Fprintf(tw, "%s\t%d\n", f, res.Found[f])
 		}
@@ -133,9 +136,10 @@ func (r *run) judge(ctx context.Context) (*result, error) {
 	res := &result{
 		Config: r.cfg, Conversations: int(r.ended.Load()), Seconds: r.since().Seconds(), Broken: r.count.broken.Load(), Overflows: r.count.overflows.Load(),
 		Attempts: int(r.attempts.Load()), Requests: len(r.took), Events: r.events, Found: map[string]int{},
+		Sessions: kept.sessions, Epochs: kept.epochs, Bytes: kept.bytes,
 	}
 	for _, c := range r.talks {
-		res.Epochs += r.look(c, kept)
+		res.Forms += r.look(c, kept)
 	}
 	for f, name := range faultNames {
 		res.Found[name] = r.count.bad[f]

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -13,6 +14,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/clew-dev/clew/internal/pgtest"
 )
 
 // brokenGateway is a gateway that does one thing wrong.
@@ -92,6 +95,27 @@ func TestBrokenGateways(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Two gateways on one database serve whatever comes, while they are killed and the database is started again.
+func TestReplicas(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the program and runs PostgreSQL")
+	}
+	res, err := execute(t.Context(), config{
+		Seed: 1, Conversations: 60, Live: 30, Turns: 6, Tenants: 4, Workers: 6, Replicas: 2, Kills: 4, Window: 6000, Store: "postgres", Limit: patience,
+	})
+	if errors.Is(err, pgtest.ErrMissing) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var said strings.Builder
+	if err := res.write(&said, false); err != nil || res.Epochs == 0 || len(res.Events) != 5 || res.Conversations != 60 {
+		t.Errorf("%v\n%s", err, said.String())
+	}
+	t.Log(said.String())
 }
 
 func (b *brokenGateway) run(t *testing.T) *result {

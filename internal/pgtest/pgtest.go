@@ -26,8 +26,8 @@ import (
 //go:embed server.sh
 var script string
 
-// errMissing is why tests are skipped.
-var errMissing = errors.New("no PostgreSQL to test with")
+// ErrMissing says that there is no PostgreSQL on the machine; tests are skipped then.
+var ErrMissing = errors.New("no PostgreSQL to test with")
 
 var (
 	server    = sync.OnceValues(Start)
@@ -46,7 +46,7 @@ type Server struct {
 func Database(t testing.TB) string {
 	t.Helper()
 	pg, err := server()
-	if errors.Is(err, errMissing) {
+	if errors.Is(err, ErrMissing) {
 		t.Skip(err)
 	}
 	if err != nil {
@@ -105,7 +105,7 @@ func Start() (*Server, error) {
 	}
 	shell, err := exec.LookPath("sh")
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errMissing, err)
+		return nil, fmt.Errorf("%w: %w", ErrMissing, err)
 	}
 	dir, err := os.MkdirTemp("", "pg")
 	if err != nil {
@@ -144,7 +144,7 @@ func programs() (string, error) {
 		initdb, err = filepath.EvalSymlinks(initdb)
 	}
 	if err != nil {
-		return "", fmt.Errorf("%w: %w; install it (Debian: apt-get install postgresql)", errMissing, err)
+		return "", fmt.Errorf("%w: %w; install it (Debian: apt-get install postgresql)", ErrMissing, err)
 	}
 	return filepath.Dir(initdb), nil
 }
@@ -170,5 +170,5 @@ func unprivileged(dir string, args []string) ([]string, error) {
 			return append([]string{path, "-u", name, "--"}, args...), nil
 		}
 	}
-	return nil, fmt.Errorf("%w: it does not run as root, and there is no setpriv or runuser, or no user postgres or nobody", errMissing)
+	return nil, fmt.Errorf("%w: it does not run as root, and there is no setpriv or runuser, or no user postgres or nobody", ErrMissing)
 }
