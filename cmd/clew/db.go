@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	gatewaydb "github.com/clew-dev/clew/gateway/postgres"
+	"github.com/clew-dev/clew/internal/jobs"
 	"github.com/clew-dev/clew/session/postgres"
 )
 
@@ -70,7 +71,9 @@ func newDB() *cobra.Command {
 		r := &dbReport{Action: action, Sessions: []dbSession{}}
 		switch {
 		case action == "migrate":
-			err = postgres.Migrate(cmd.Context(), pool)
+			if err = postgres.Migrate(cmd.Context(), pool); err == nil {
+				err = jobs.Migrate(cmd.Context(), pool)
+			}
 		case *drop:
 			err = dropKey(cmd, pool)
 		case action == "key":

@@ -22,6 +22,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/spf13/cobra"
 	"github.com/tailscale/hujson"
 
@@ -30,6 +31,7 @@ import (
 	gatewaydb "github.com/clew-dev/clew/gateway/postgres"
 	"github.com/clew-dev/clew/internal/admin"
 	"github.com/clew-dev/clew/internal/home"
+	"github.com/clew-dev/clew/internal/jobs"
 	"github.com/clew-dev/clew/internal/mcpserver"
 	"github.com/clew-dev/clew/model/catalogue"
 	"github.com/clew-dev/clew/session"
@@ -46,8 +48,9 @@ type gatewayFile struct {
 	Admin     string            `json:"admin"`
 	Hosts     []string          `json:"hosts"`
 
-	DB      string `json:"db"`      // the database, in place of dir
-	Tenants bool   `json:"tenants"` // requests carry keys of the database
+	DB       string `json:"db"`       // the database, in place of dir
+	Tenants  bool   `json:"tenants"`  // requests carry keys of the database
+	KeepDays int    `json:"keepDays"` // after which a conversation is deleted there; 0: never
 
 	ByRules []string `json:"byRules"` // upstreams that can't compact, by name
 
@@ -201,6 +204,8 @@ func (g *gatewayFlags) connect(cmd *cobra.Command, log *slog.Logger) (done func(
 	switch {
 	case database == "" && file.Tenants:
 		return nil, usagef("--config %s: tenants have their keys in a database; name it as db", g.config)
+	case file.KeepDays < 0 || database == "" && file.KeepDays > 0:
+		return nil, usagef("--config %s: keepDays is for how many days a database keeps conversations that nobody goes on with; in a folder delete old files yourself", g.config)
 	case database == "":
 		return func() {}, nil
 	case g.dir != "":
@@ -209,7 +214,33 @@ func (g *gatewayFlags) connect(cmd *cobra.Command, log *slog.Logger) (done func(
 	if g.store, err = gatewaydb.Open(cmd.Context(), database, gatewaydb.Config{Logger: log}); err != nil {
 		return nil, err
 	}
-	return g.store.Close, nil
+	if file.KeepDays == 0 {
+		return g.store.Close, nil
+	}
+	stop, err := deleteOld(cmd.Context(), database, jobs.Config{KeepDays: file.KeepDays, Logger: log})
+	if err != nil {
+		g.store.Close()
+		return nil, err
+	}
+	return func() { stop(); g.store.Close() }, nil
+}
+
+// deleteOld takes part in the jobs of the gateways until it is told to stop.
+func deleteOld(ctx context.Context, database string, cfg jobs.Config) (stop func(), err error) {
+	pool, err := pgxpool.New(ctx, database)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		err := jobs.Run(ctx, pool, cfg)
+		if err != nil && cfg.Logger != nil {
+			cfg.Logger.Error("nothing is deleted", "error", err)
+		}
+		close(ended)
+	}()
+	return func() { cancel(); <-ended; pool.Close() }, nil
 }
 
 // byRules returns what says of an upstream that it is one of the named.

@@ -1,0 +1,127 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/clew-dev/clew/internal/pgtest"
+	"github.com/clew-dev/clew/internal/waittest"
+	"github.com/clew-dev/clew/session/postgres"
+)
+
+func newPool(t *testing.T) *pgxpool.Pool {
+	t.Helper()
+	pool, err := pgxpool.New(t.Context(), pgtest.Database(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	if err := postgres.Migrate(t.Context(), pool); err != nil {
+		t.Fatal(err)
+	}
+	return pool
+}
+
+func exec(t *testing.T, pool *pgxpool.Pool, sql string) {
+	t.Helper()
+	if _, err := pool.Exec(t.Context(), sql); err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+}
+
+func text(t *testing.T, pool *pgxpool.Pool, sql string) (s string) {
+	t.Helper()
+	if err := pool.QueryRow(t.Context(), sql).Scan(&s); err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+	return s
+}
+
+// gateways runs the jobs of so many gateways, until the test ends.
+func gateways(t *testing.T, pool *pgxpool.Pool, n int) {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	var all sync.WaitGroup
+	for range n {
+		all.Go(func() {
+			if err := Run(ctx, pool, Config{KeepDays: 90, poll: 20 * time.Millisecond}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	t.Cleanup(func() { stop(); all.Wait() })
+}
+
+const state = "SELECT coalesce(string_agg(state::text, ','), '') FROM river_job WHERE kind = 'clew_retention'"
+
+func fill(t *testing.T, pool *pgxpool.Pool) {
+	t.Helper()
+	exec(t, pool, `INSERT INTO clew_session (tenant, session, header, used, expires) VALUES
+		('a', 'old', '{}', now() - interval '91 days', 'epoch'), ('b', 'old', '{}', now() - interval '91 days', 'epoch'),
+		('a', 'young', '{}', now() - interval '89 days', 'epoch'), ('a', 'chat', '{}', now() - interval '91 days', 'epoch'),
+		('a', 'open', '{}', now() - interval '91 days', now() + interval '1 minute')`)
+	exec(t, pool, `INSERT INTO clew_entry (tenant, session, seq, id, parent, raw) SELECT tenant, session, 1, 'e', '', '{}' FROM clew_session`)
+	exec(t, pool, `INSERT INTO clew_epoch (tenant, session, head, attempt, n, entry) SELECT tenant, session, 'h', 1, 1, 'e' FROM clew_session WHERE session <> 'chat'`)
+	exec(t, pool, `INSERT INTO clew_event (tenant, at, session, event) VALUES ('a', now() - interval '91 days', 'old', '{}'), ('a', now(), 'young', '{}')`)
+	exec(t, pool, `INSERT INTO clew_measure (tenant, session, chain, tokens, env, epoch, at) VALUES
+		('a', 'old', 'c', 1, '', '', now() - interval '91 days'), ('a', 'young', 'c', 1, '', '', now())`)
+}
+
+// What nobody went on with is deleted, once for all gateways; what people keep themselves, and what somebody has open, is not.
+func TestRetention(t *testing.T) {
+	pool := newPool(t)
+	var both sync.WaitGroup
+	for range 2 {
+		both.Go(func() {
+			if err := Migrate(t.Context(), pool); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	both.Wait()
+	fill(t, pool)
+	gateways(t, pool, 2)
+	waittest.Until(t, "the job", func() bool { return text(t, pool, state) == "completed" })
+	for table, want := range map[string]string{"clew_session": "a/chat a/open a/young", "clew_entry": "a/chat a/open a/young", "clew_event": "a/young", "clew_measure": "a/young"} {
+		if got := text(t, pool, "SELECT string_agg(tenant || '/' || session, ' ' ORDER BY tenant, session) FROM "+table); got != want {
+			t.Errorf("%s has %s, want %s", table, got, want)
+		}
+	}
+	if got := text(t, pool, "SELECT args::text FROM river_job"); got != `{"days": 90}` {
+		t.Errorf("the arguments are %s", got)
+	}
+}
+
+// A job that fails waits, and is done then.
+func TestFailedJob(t *testing.T) {
+	pool := newPool(t)
+	if err := Migrate(t.Context(), pool); err != nil {
+		t.Fatal(err)
+	}
+	fill(t, pool)
+	exec(t, pool, "ALTER TABLE clew_event RENAME TO gone")
+	gateways(t, pool, 1)
+	waittest.Until(t, "the job", func() bool { return text(t, pool, state) == "retryable" })
+	if got := text(t, pool, "SELECT (scheduled_at > attempted_at)::text || (errors[1]->>'error') FROM river_job"); !strings.HasPrefix(got, "true") || !strings.Contains(got, "clew_event") {
+		t.Errorf("after the failure: %s", got)
+	}
+	exec(t, pool, "ALTER TABLE gone RENAME TO clew_event")
+	exec(t, pool, "UPDATE river_job SET state = 'available', scheduled_at = now() WHERE state = 'retryable'") // the wait is over
+	waittest.Until(t, "the job", func() bool { return text(t, pool, state) == "completed" })
+}
+
+func TestMissingTables(t *testing.T) {
+	pool := newPool(t)
+	if err := Run(t.Context(), pool, Config{KeepDays: 1}); !errors.Is(err, errNotMigrated) {
+		t.Errorf("got %v", err)
+	}
+	if err := Run(t.Context(), pool, Config{}); err == nil || !strings.Contains(err.Error(), "at least 1") {
+		t.Errorf("got %v", err)
+	}
+}
