@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 
@@ -100,11 +101,14 @@ func (a *agent) turn(text string, loops int) error {
 
 // An agent that never compacts works on at a model with a window of 32,000 tokens, which it
 // takes for one of 200,000: it sees no error, with thinking and without, for each API, and
-// the provider's prompt cache holds between the epochs.
+// the provider's prompt cache holds between the epochs. With CLEW_BENCH=1 it has 500 turns.
 func TestAgentsThatWouldDie(t *testing.T) {
-	turns := 30
+	turns, loops := 30, 8
 	if testing.Short() {
 		turns = 10
+	}
+	if os.Getenv("CLEW_BENCH") != "" {
+		turns, loops = 500, 3
 	}
 	for _, api := range apis {
 		for _, think := range []bool{false, true} {
@@ -132,8 +136,8 @@ func TestAgentsThatWouldDie(t *testing.T) {
 					a := newAgent(t, m, srv, 1)
 					a.think = think
 					for n := range turns {
-						if err := a.turn(fmt.Sprintf("Please change part %d. Never touch the folder vendor.", n), a.rng.IntN(8)); err != nil {
-							t.Fatal(err)
+						if err := a.turn(fmt.Sprintf("Please change part %d. Never touch the folder vendor.", n), a.rng.IntN(loops)); err != nil {
+							t.Fatal(err, srv.Violations())
 						}
 					}
 					refused, kept, sent := 0, 0, 0
@@ -147,7 +151,7 @@ func TestAgentsThatWouldDie(t *testing.T) {
 							kept++
 						}
 					}
-					t.Logf("%d requests, %d refused upstream, %d of %d kept the start; %v", a.asked, refused, kept, sent, outcomes)
+					t.Logf("%d turns, %d requests, 0 errors seen by the agent, %d refused upstream, %d of %d kept the start; %v", turns, a.asked, refused, kept, sent, outcomes)
 					if bad := srv.Violations(); len(bad) > refused {
 						t.Errorf("the upstream found: %s", bad[0])
 					}

@@ -543,10 +543,14 @@ func (r *request) render(made []*message.Message, cut int) ([]byte, error) {
 	for _, m := range req.Messages {
 		elements = append(elements, m)
 	}
-	// The templates of many local models refuse two messages of the user in a row.
-	if r.profile.Name == wire.OpenAIChat.Name && cut < len(r.in.Items) && r.in.Items[cut].Turn == wire.TurnUser &&
-		jsonx.StringAt(elements[len(elements)-1], "role") == "user" {
-		elements = append(elements, []byte(`{"role":"assistant","content":"Understood."}`))
+	// Some servers, and the templates of many local models, refuse two messages of the user in a row.
+	if cut < len(r.in.Items) && r.in.Items[cut].Turn == wire.TurnUser && jsonx.StringAt(elements[len(elements)-1], "role") == "user" {
+		switch r.profile.Name {
+		case wire.OpenAIChat.Name, wire.Anthropic.Name:
+			elements = append(elements, []byte(`{"role":"assistant","content":"Understood."}`))
+		case wire.Gemini.Name:
+			elements = append(elements, []byte(`{"role":"model","parts":[{"text":"Understood."}]}`))
+		}
 	}
 	return bytes.Join(elements, []byte{','}), nil
 }

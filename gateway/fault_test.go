@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
+	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
@@ -17,6 +18,7 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/zstd"
@@ -514,15 +516,36 @@ func TestNothingLeaks(t *testing.T) {
 	}
 }
 
-// Two gateways that know nothing of each other make the same of a conversation.
+// Two gateways that know nothing of each other make the same of a conversation, whatever the time.
 func TestReplicasAgree(t *testing.T) {
-	u := newUpstream(t)
-	for range 2 {
-		rt := gateway.Transport(nil, gateway.Config{Window: window(32_000), Dir: t.TempDir()})
-		send(t, rt, u.URL+"/v1/messages", long(50, "x"))
+	for path, parts := range pythonBodies(50) {
+		u := newUpstream(t)
+		for year := range 2 {
+			rt := gateway.Transport(nil, gateway.Config{
+				Window: window(20_000), Dir: t.TempDir(), Now: func() time.Time { return time.Date(2026+year, 2, 3, 4, 5, 6, 7, time.UTC) },
+			})
+			send(t, rt, u.URL+path, []byte(parts[0]+parts[1]))
+		}
+		if !bytes.Equal(u.bodies[0], u.bodies[1]) || len(u.bodies[0]) > len(parts[0])/2 {
+			t.Errorf("%s: %.2000s\n\n%.2000s", path, u.bodies[0], u.bodies[1])
+		}
 	}
-	if !bytes.Equal(u.bodies[0], u.bodies[1]) {
-		t.Errorf("%.2000s\n\n%.2000s", u.bodies[0], u.bodies[1])
+}
+
+// Text that is no UTF-8, half of a surrogate pair or a control character does no harm in what is
+// cut, and stays as it is in what is kept.
+func TestOddTextIsShortened(t *testing.T) {
+	const odd = "\xff\xfe \\ud83d \\u0000 \\u001b[31m \xc3( "
+	u := newUpstream(t)
+	body := bytes.ReplaceAll(long(60, odd), []byte("keep the tests green"), []byte("keep "+odd+" green"))
+	send(t, gateway.Transport(nil, gateway.Config{Window: window(32_000)}), u.URL+"/v1/messages", body)
+	sent := u.bodies[0]
+	if len(sent) > len(body)/2 || !json.Valid(sent) || !bytes.HasSuffix(sent, []byte(`"content":"`+odd+`"}]}`)) {
+		t.Errorf("%d bytes of %d: %.300q", len(sent), len(body), sent)
+	}
+	summary, _, ok := bytes.Cut(sent, []byte("</summary>"))
+	if _, summary, _ = bytes.Cut(summary, []byte("<summary>")); !ok || !utf8.Valid(summary) || bytes.Contains(summary, []byte(`\ud83d`)) {
+		t.Errorf("the summary: %q", summary)
 	}
 }
 

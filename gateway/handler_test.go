@@ -3,6 +3,7 @@ package gateway_test
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -90,6 +91,22 @@ func TestHandlerRefuses(t *testing.T) {
 				t.Error("the request went upstream")
 			}
 		})
+	}
+}
+
+// An address that other machines can reach is told from one that they can't; a name may be anything.
+func TestCheckListen(t *testing.T) {
+	for addr, want := range map[string]error{
+		"127.0.0.1:1": nil, "localhost:1": nil, "[::1]:1": nil, "127.8.9.1:1": nil,
+		":1": gateway.ErrExposed, "0.0.0.0:1": gateway.ErrExposed, "[::]:1": gateway.ErrExposed, "192.168.1.2:1": gateway.ErrExposed,
+		"build7:1": gateway.ErrExposed, "localhost.example.com:1": gateway.ErrExposed,
+	} {
+		if err := gateway.CheckListen(addr); !errors.Is(err, want) || (err == nil) != (want == nil) {
+			t.Errorf("%s: %v", addr, err)
+		}
+	}
+	if err := gateway.CheckListen("8790"); err == nil || errors.Is(err, gateway.ErrExposed) {
+		t.Errorf("no address: %v", err)
 	}
 }
 

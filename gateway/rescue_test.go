@@ -33,6 +33,7 @@ func TestOverflowInsideTheAnswer(t *testing.T) {
 		{"responses", "text/event-stream", created, "event: response.failed\ndata: {\"type\":\"response.failed\",\"response\":" + tooLong + "}\n\n", true},
 		{"responses, error event", "text/event-stream", created, "event: error\ndata: {\"type\":\"error\",\"code\":\"context_length_exceeded\",\"message\":\"Your input exceeds the context window of this model.\"}\n\n", true},
 		{"no stream", "application/json", "", " " + tooLong, true},
+		{"gemini without alt=sse", "application/json", "", "[" + tooLong + "\n]", true},
 		{"without a last blank line", "text/event-stream", created, "data: {\"error\":\ndata: " + tooLong[len(`{"error":`):] + "\n", true},
 		{"another error", "text/event-stream", "", "data: " + limited + "\n\n", false},
 		{"another error, no stream", "application/json", "", limited, false},
@@ -241,25 +242,33 @@ func TestTooManyBytes(t *testing.T) {
 
 // What a list would cost is counted as it would be sent, before and after the request itself.
 func TestCountsWhatIsSent(t *testing.T) {
-	for _, c := range []struct{ name, path string }{{"anthropic", "/v1/messages"}} {
+	responses := []byte(`{"model":"m","input":[` + input(40, `{"type":"message","role":"user","content":"x"}]}`))
+	chat := []byte(`{"contents":[` + strings.Repeat(`{"role":"user","parts":[{"text":"`+strings.Repeat("words ", 100)+`"}]},{"role":"model","parts":[{"text":"done"}]},`, 300) + `{"role":"user","parts":[{"text":"x"}]}]}`)
+	for _, c := range []struct {
+		name, path, count, list string
+		body                    []byte
+		fragment                string
+	}{
+		{"anthropic", "/v1/messages", "/v1/messages/count_tokens", `"messages":`, long(60, "x"), `{"model":"m","messages":[{"role":"user","content":"a fragment"}]}`},
+		{"responses", "/v1/responses", "/v1/responses/input_tokens", `"input":`, responses, `{"model":"m","input":"a fragment"}`},
+		{"gemini", "/v1beta/models/m:streamGenerateContent?alt=sse", "/v1beta/models/m:countTokens", `"contents":`, chat, `{"generateContentRequest":{"contents":[]}}`},
+	} {
 		t.Run(c.name, func(t *testing.T) {
 			u := newUpstream(t)
-			rt := gateway.Transport(nil, gateway.Config{Window: window(32_000)})
-			body := long(60, "x")
-			count := bytes.Replace(body, []byte(`"max_tokens":1000,`), nil, 1)
-			send(t, rt, u.URL+c.path+"/count_tokens", count)
-			send(t, rt, u.URL+c.path, body)
-			send(t, rt, u.URL+c.path+"/count_tokens?beta=true", count)
+			rt := gateway.Transport(nil, gateway.Config{Window: window(24_000)})
+			count := bytes.Replace(c.body, []byte(`"max_tokens":1000,`), nil, 1)
+			send(t, rt, u.URL+c.count, count)
+			send(t, rt, u.URL+c.path, c.body)
+			send(t, rt, u.URL+c.count+"?beta=true", count)
 			list := func(i int) string {
-				_, after, _ := bytes.Cut(u.bodies[i], []byte(`"messages":`))
+				_, after, _ := bytes.Cut(u.bodies[i], []byte(c.list))
 				return string(after)
 			}
-			if len(u.bodies[1]) >= len(body) || list(0) != list(1) || list(2) != list(1) {
-				t.Errorf("counted %d bytes, sent %d, counted %d", len(u.bodies[0]), len(u.bodies[1]), len(u.bodies[2]))
+			if len(u.bodies[1]) >= len(c.body) || list(0) != list(1) || list(2) != list(1) {
+				t.Errorf("counted %d bytes, sent %d of %d, counted %d", len(u.bodies[0]), len(u.bodies[1]), len(c.body), len(u.bodies[2]))
 			}
-			fragment := []byte(`{"model":"m","messages":[{"role":"user","content":"a fragment"}]}`)
-			send(t, rt, u.URL+c.path+"/count_tokens", fragment)
-			if !bytes.Equal(u.bodies[3], fragment) {
+			send(t, rt, u.URL+c.count, []byte(c.fragment))
+			if string(u.bodies[3]) != c.fragment {
 				t.Errorf("a fragment became %s", u.bodies[3])
 			}
 		})

@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -366,6 +367,54 @@ func TestConversationsStayApart(t *testing.T) {
 	}
 }
 
+// Who forks a conversation goes on with what it had in common, in each branch, and no branch gets
+// what the other one said; who rewinds gets again what was sent then.
+func TestForks(t *testing.T) {
+	u := newUpstream(t)
+	u.answer = func(w http.ResponseWriter, _ int) { write(w, `{}`) }
+	rt := gateway.Transport(nil, gateway.Config{Window: window(32_000), Dir: t.TempDir()})
+	common := bytes.TrimSuffix(long(45, ""), []byte(`,{"role":"user","content":""}]}`))
+	branch := func(name string, n int) []byte {
+		more, _, _ := bytes.Cut(long(n, name), []byte("\x00"))
+		_, more, _ = bytes.Cut(more, []byte(`"messages":[`))
+		return slices.Concat(common, []byte(","), bytes.ReplaceAll(more, []byte("tests pass"), []byte("tests pass in "+name)))
+	}
+	sent := func(body []byte) string {
+		send(t, rt, u.URL+"/v1/messages", body)
+		return string(u.bodies[len(u.bodies)-1])
+	}
+	begin := func(s string) string { return s[:strings.Index(s, `"}]},{"role":"user","content":"x"}`)] }
+	root := sent(append(bytes.Clone(common), `,{"role":"user","content":"x"}]}`...))
+	first := map[string]string{}
+	for _, n := range []int{1, 5, 30, 31} {
+		for _, name := range []string{"Quagga", "Kakapo"} {
+			got := sent(branch(name, n))
+			if n < 10 && !strings.HasPrefix(got, begin(root)) {
+				t.Errorf("branch %s begins otherwise than what it comes from", name)
+			}
+			if n > 10 && strings.HasPrefix(got, begin(root)) {
+				t.Errorf("branch %s has no epoch of its own after %d turns", name, n)
+			}
+			for _, other := range []string{"Quagga", "Kakapo"} {
+				if strings.Contains(got, other) != (other == name) {
+					t.Errorf("branch %s after %d turns: %s in it is %v", name, n, other, other != name)
+				}
+			}
+			if n == 5 {
+				first[name] = got
+			}
+		}
+	}
+	for name, want := range first {
+		if got := sent(branch(name, 5)); got != want {
+			t.Errorf("rewound, branch %s is another one", name)
+		}
+	}
+	if early := long(10, "x"); sent(early) != string(early) {
+		t.Error("rewound before the first epoch, the list is another one")
+	}
+}
+
 // An overflow that can't be helped reaches the client as the upstream said it.
 func TestRefusalThatCantBeHelped(t *testing.T) {
 	u := newUpstream(t)
@@ -470,9 +519,9 @@ func TestSizeIsMeasured(t *testing.T) {
 			}
 			plain, _ := ask(20, list, "")
 			tools, _ := ask(20, list, `"tools":[{"description":"`+strings.Repeat("a tool ", 9000)+`"}],`)
-			again, _ := ask(20, list, "")
+			_, _ = ask(20, list, "")
 			u.answer = func(w http.ResponseWriter, _ int) { write(w, `{"usage":{"input_tokens":100}}`) } // without what was in the cache
-			again, _ = ask(20, list, "")
+			again, _ := ask(20, list, "")
 			if cached, _ := ask(20, list, ""); cached != again {
 				t.Errorf("after a usage that has not all tokens %d, before %d", cached, again)
 			}
@@ -535,24 +584,39 @@ func TestRemindersAreNotTheUsersWords(t *testing.T) {
 
 // A list in which user and assistant take turns is one when it is shortened, wherever the cut is.
 func TestRolesAlternate(t *testing.T) {
-	u := newUpstream(t)
-	rt := gateway.Transport(nil, gateway.Config{Window: window(8_000)})
-	for n := 20; n < 30; n++ {
-		var b strings.Builder
-		for i := range n {
-			fmt.Fprintf(&b, `{"role":"user","content":"Request %d: %s"},{"role":"assistant","content":"done %d %s"},`, i, strings.Repeat("more ", 10*(n%3)), i, strings.Repeat("so ", 400+100*(n%5)))
+	for _, c := range []struct {
+		p                        wire.Profile
+		path, before, user, then string
+	}{
+		{wire.OpenAIChat, "/v1/chat/completions", `{"role":"system","content":"s"},`, `{"role":"user","content":"%s"},`, `{"role":"assistant","content":"%s"},`},
+		{wire.Anthropic, "/v1/messages", ``, `{"role":"user","content":"%s"},`, `{"role":"assistant","content":"%s"},`},
+		{wire.Anthropic, "/v1/messages", ``, `{"role":"user","content":[{"type":"text","text":"%s"},{"type":"text","text":"<system-reminder>x</system-reminder>"}]},`, `{"role":"assistant","content":"%s"},`},
+		{wire.Gemini, "/v1beta/models/m:streamGenerateContent", ``, `{"role":"user","parts":[{"text":"%s"}]},`, `{"role":"model","parts":[{"text":"%s"}]},`},
+	} {
+		u := newUpstream(t)
+		rt := gateway.Transport(nil, gateway.Config{Window: window(8_000)})
+		for n := 20; n < 30; n++ {
+			var b strings.Builder
+			for i := range n {
+				fmt.Fprintf(&b, c.user, fmt.Sprintf("Request %d: %s", i, strings.Repeat("more ", 10*(n%3))))
+				fmt.Fprintf(&b, c.then, fmt.Sprintf("done %d %s", i, strings.Repeat("so ", 400+100*(n%5))))
+			}
+			send(t, rt, u.URL+c.path, []byte(`{"model":"m","`+c.p.MessagesField+`":[`+c.before+b.String()+strings.TrimSuffix(fmt.Sprintf(c.user, "x"), ",")+`]}`))
 		}
-		send(t, rt, u.URL+"/v1/chat/completions", []byte(`{"model":"m","messages":[{"role":"system","content":"s"},`+b.String()+`{"role":"user","content":"x"}]}`))
-	}
-	for n, body := range u.bodies {
-		in, err := wire.Parse(wire.OpenAIChat, body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i, it := range in.Items[1:] {
-			if want := []wire.TurnKind{wire.TurnUser, wire.TurnAssistant}[i%2]; it.Turn != want {
-				t.Errorf("list %d: item %d of %d is of %s", n, i, len(in.Items), it.Turn)
-				break
+		for n, body := range u.bodies {
+			in, err := wire.Parse(c.p, body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			items := in.Items
+			if c.before != "" {
+				items = items[1:]
+			}
+			for i, it := range items {
+				if want := []wire.TurnKind{wire.TurnUser, wire.TurnAssistant}[i%2]; it.Turn != want {
+					t.Errorf("%s: list %d: item %d of %d is of %s", c.path, n, i, len(items), it.Turn)
+					break
+				}
 			}
 		}
 	}
