@@ -214,6 +214,9 @@ func (x *extractor) answer(m *message.Message) {
 // sentences returns those of an answer; used says whether what they name counts as used.
 func (x *extractor) sentences(t string, used bool) (out []factLine) {
 	for _, st := range text.Statements(text.OutsideFences(lookAt(t))) {
+		if strings.HasPrefix(st, "::") {
+			continue // Codex tells its app what it did: ::git-push{...}
+		}
 		l, uses, ok := x.measured(factLine{text: clipName(oneLine(st), maxSaid), worth: 1})
 		for _, id := range uses {
 			if used {

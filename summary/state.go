@@ -277,6 +277,7 @@ func (d *digest) done() []piece {
 			if i < changed {
 				t += d.words.since
 			}
+			t += d.counted(i)
 			add(10*i+1, d.line(t, c.Entry))
 		}
 	}
@@ -301,8 +302,11 @@ func (d *digest) done() []piece {
 	return out
 }
 
-// branchName matches a line of git branch.
-var branchName = text.Pattern(`^[*+]? ?[\w.-]*[/\w.-]+$|^Deleted branch `)
+// branchName matches a line of git branch, which sets names in by two, and the name that it prints alone.
+var (
+	branchName = text.Pattern(`^(?:[*+] |  )[\w.-][/\w.-]*(?: -> \S+)?$|^Deleted branch `)
+	bareName   = text.Pattern(`^[\w.-][/\w.-]*$`)
+)
 
 // asksState finds the commands that ask how things stand or change it for others, each by
 // its first words, and answer the lines in which git says so. What else such a command
@@ -329,10 +333,10 @@ func (d *digest) lookedUp() []piece {
 		seen[asks] = true
 		said := ""
 		for line := range strings.SplitSeq(lookAt(redact.Text(text.Plain(ledger.Output(m.Text())))), "\n") {
-			if line = oneLine(line); forbidden(line) || !tellsState(asks, line) {
+			if line = tellsState(asks, m.op.Command, strings.TrimRight(line, " \r")); line == "" || forbidden(line) {
 				continue
 			}
-			if said += " | " + clipName(line, 100); len(said) > 200 {
+			if said += " | " + clipName(line, 120); len(said) > 200 {
 				break
 			}
 		}
@@ -344,13 +348,42 @@ func (d *digest) lookedUp() []piece {
 	return out
 }
 
-// tellsState reports whether a line of what a command prints tells of the state. All that
-// gh prints does, but for brackets and rules.
-func tellsState(asks, line string) bool {
-	if strings.HasPrefix(asks, "gh") {
-		return len(line) >= 4 && !unreadable(line) && !strings.ContainsAny(line[:1], "{[")
+// hubState matches the lines in which gh tells of the state of a pull request, a run or a release, and hubMember the
+// members of its JSON that do.
+var (
+	hubState  = text.Pattern(`^(?:title|state|draft|number|url|mergeable|conclusion|status|tag)[:\t]|\s(?:pass|fail|pending|skipping)\s+\d|^https://\S+/(?:pull|issues|actions|releases|tag)/\S+$|^\W{0,2} ?(?:Merged|Closed|Squashed and merged|Rebased and merged|All checks|Some checks)\b`)
+	hubMember = text.Pattern(`"(?:number|state|title|url|isDraft|mergeable|conclusion|status)" ?: ?(?:"(?:[^"\\]|\\.){1,90}"|\d+|true|false)`)
+)
+
+// tellsState returns what a line that a command prints tells of the state, "" for nothing.
+func tellsState(asks, command, line string) string {
+	told := oneLine(line)
+	switch {
+	case !strings.HasPrefix(asks, "gh"):
+		shown := asks == "git branch" && (branchName().MatchString(line) || strings.Contains(command, "--show-current") && bareName().MatchString(line))
+		if !shown && !answers().MatchString(told) {
+			return ""
+		}
+	case strings.HasPrefix(told, "{") || strings.HasPrefix(told, "["):
+		return strings.Join(hubMember().FindAllString(told, 4), ", ")
+	case !hubState().MatchString(told):
+		return ""
 	}
-	return answers().MatchString(line) || asks == "git branch" && branchName().MatchString(line)
+	return told
+}
+
+// count matches the line in which a program that runs tests says how many passed.
+var count = text.Pattern(`(?i)\b[1-9]\d* (?:tests? |specs? |examples? |assertions? )?(?:passed|passing|pass|successes)\b|\b(?:tests?|specs?|checks?)[: ]+[1-9]\d* (?:passed|passing)|^OK \(\d|\bRan \d+ tests?\b`)
+
+// counted returns what the result of a check that passed says of how much it has run: ": " and the line; "" for nothing.
+func (d *digest) counted(i int) string {
+	said := ""
+	for line := range strings.SplitSeq(lookAt(redact.Text(text.Plain(ledger.Output(d.msgs[i].Text())))), "\n") {
+		if line = oneLine(line); len(line) < 200 && !forbidden(line) && count().MatchString(line) {
+			said = ": " + clipName(line, 100)
+		}
+	}
+	return said
 }
 
 // inProgress offers what came after the last request and is not finished: the todo

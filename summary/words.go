@@ -284,8 +284,10 @@ func passing(s string) (command string, ok bool) {
 		return "", false
 	}
 	for _, l := range languages {
-		if c, ok := strings.CutSuffix(strings.TrimSuffix(s[1:], l.since), "`"+l.passes); ok {
-			return c, true
+		if c, rest, ok := strings.Cut(s[1:], "`"+l.passes); ok {
+			if rest = strings.TrimPrefix(rest, l.since); rest == "" || rest[0] == ':' {
+				return c, true
+			}
 		}
 	}
 	return "", false
