@@ -352,7 +352,7 @@ func (d *digest) lookedUp() []piece {
 // members of its JSON that do.
 var (
 	hubState  = text.Pattern(`^(?:title|state|draft|number|url|mergeable|conclusion|status|tag)[:\t]|\s(?:pass|fail|pending|skipping)\s+\d|^https://\S+/(?:pull|issues|actions|releases|tag)/\S+$|^\W{0,2} ?(?:Merged|Closed|Squashed and merged|Rebased and merged|All checks|Some checks)\b`)
-	hubMember = text.Pattern(`"(?:number|state|title|url|isDraft|mergeable|conclusion|status)" ?: ?(?:"(?:[^"\\]|\\.){1,90}"|\d+|true|false)`)
+	hubMember = text.Pattern(`("(?:number|state|title|url|isDraft|mergeable|conclusion|status)") ?: ?(?:"(?:[^"\\]|\\.){1,90}"|\d+|true|false)`)
 )
 
 // tellsState returns what a line that a command prints tells of the state, "" for nothing.
@@ -365,7 +365,13 @@ func tellsState(asks, command, line string) string {
 			return ""
 		}
 	case strings.HasPrefix(told, "{") || strings.HasPrefix(told, "["):
-		return strings.Join(hubMember().FindAllString(told, 4), ", ")
+		var members []string
+		for _, m := range hubMember().FindAllStringSubmatch(told, 20) {
+			if !slices.ContainsFunc(members, func(s string) bool { return strings.HasPrefix(s, m[1]) }) {
+				members = append(members, m[0])
+			}
+		}
+		return strings.Join(members, ", ")
 	case !hubState().MatchString(told):
 		return ""
 	}
