@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -256,6 +258,41 @@ func isAnswer(m *message.Message) bool {
 	return m.Role == message.RoleAssistant && m.StopReason != message.StopError && m.StopReason != message.StopAborted
 }
 
+// leaving is an output that takes what is written until ctx ends. From then on it does not wait for a reader that does
+// not read: a program that was told to end ends.
+type leaving struct {
+	ctx context.Context
+	to  io.Writer
+}
+
+// leaveAfter is how long a reader may take once the program is to end.
+const leaveAfter = 500 * time.Millisecond
+
+// Write implements io.Writer.
+func (l *leaving) Write(data []byte) (int, error) {
+	written := make(chan struct{})
+	data = bytes.Clone(data) // it may be written when the caller uses it again
+	var did struct {
+		n   int
+		err error
+	}
+	go func() {
+		did.n, did.err = l.to.Write(data)
+		close(written)
+	}()
+	select {
+	case <-written:
+		return did.n, did.err
+	case <-l.ctx.Done():
+	}
+	select {
+	case <-written:
+		return did.n, did.err
+	case <-time.After(leaveAfter):
+		return 0, errors.New("nobody reads what is written")
+	}
+}
+
 // runRPC lets another program talk.
 func (fl *chatFlags) runRPC(ctx context.Context, cmd *cobra.Command, c chat.Config, words string) error {
 	if words != "" {
@@ -266,7 +303,7 @@ func (fl *chatFlags) runRPC(ctx context.Context, cmd *cobra.Command, c chat.Conf
 		return err
 	}
 	defer d.end()
-	srv := rpc.NewServer(cmd.OutOrStdout())
+	srv := rpc.NewServer(&leaving{ctx, cmd.OutOrStdout()})
 	c.Events = srv.Event
 	s, err := openChat(ctx, c)
 	if err != nil {
@@ -276,10 +313,11 @@ func (fl *chatFlags) runRPC(ctx context.Context, cmd *cobra.Command, c chat.Conf
 		fmt.Fprintf(cmd.ErrOrStderr(), "clew: %s\n", printable(w))
 	}
 	err = srv.Serve(ctx, s, cmd.InOrStdin())
-	if ctx.Err() != nil {
-		err = nil
+	closed := s.Close()
+	if err = errors.Join(err, srv.Flush()); ctx.Err() != nil {
+		err = nil // what was not read is not missed
 	}
-	if err = errors.Join(err, s.Close(), srv.Flush()); err == nil && ctx.Err() != nil {
+	if err = errors.Join(err, closed); err == nil && ctx.Err() != nil {
 		err = &exitError{exitInterrupted, errors.New("interrupted; " + howToGoOn(s))}
 	}
 	return err

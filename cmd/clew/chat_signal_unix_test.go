@@ -5,11 +5,13 @@ package main
 import (
 	"bytes"
 	"context"
+	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -62,4 +64,50 @@ func TestChatSignals(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A signal ends chat also while nobody reads what it writes.
+func TestChatEndsUnread(t *testing.T) {
+	for _, mode := range [][]string{{"--rpc"}, {"--print", "--json", "say hello"}} {
+		t.Run(mode[0], func(t *testing.T) {
+			t.Setenv("MODEL_KEY", modeltest.Key)
+			t.Setenv("CLEW_DATA_DIR", t.TempDir())
+			// Nobody listens at the address: the first line is written before anything is asked.
+			args := append([]string{"chat", "--cwd", t.TempDir(), "--model", "anthropic/claude-sonnet-4-5", "--base-url", "http://127.0.0.1:1", "--key-env", "MODEL_KEY"}, mode...)
+			in, typing := io.Pipe()
+			defer typing.Close()
+			unread, out := io.Pipe()
+			defer unread.Close()
+			first := &told{to: out, first: make(chan struct{})}
+			code := make(chan int, 1)
+			go func() { code <- Main(args, in, first, io.Discard) }()
+			if mode[0] != "--rpc" {
+				_ = typing.Close()
+			}
+			<-first.first
+			if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
+				t.Fatal(err)
+			}
+			select {
+			case got := <-code:
+				if got != exitInterrupted {
+					t.Errorf("exit code %d", got)
+				}
+			case <-time.After(20 * time.Second):
+				t.Error("it does not end")
+			}
+		})
+	}
+}
+
+// told says when the first write begins.
+type told struct {
+	to    io.Writer
+	once  sync.Once
+	first chan struct{}
+}
+
+func (w *told) Write(data []byte) (int, error) {
+	w.once.Do(func() { close(w.first) })
+	return w.to.Write(data)
 }

@@ -205,7 +205,7 @@ func (fl *chatFlags) runPrint(ctx context.Context, cmd *cobra.Command, c chat.Co
 	p := &printer{bar: newProgress(cmd), errOut: cmd.ErrOrStderr()}
 	defer p.bar.done()
 	if fl.json {
-		p.enc = json.NewEncoder(cmd.OutOrStdout())
+		p.enc = json.NewEncoder(&leaving{ctx, cmd.OutOrStdout()})
 		p.enc.SetEscapeHTML(false)
 	}
 	queue := agent.NewEventQueue()
