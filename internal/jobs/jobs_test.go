@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 
 	"github.com/clew-dev/clew/internal/pgtest"
 	"github.com/clew-dev/clew/internal/waittest"
@@ -114,6 +116,26 @@ func TestFailedJob(t *testing.T) {
 	exec(t, pool, "ALTER TABLE gone RENAME TO clew_event")
 	exec(t, pool, "UPDATE river_job SET state = 'available', scheduled_at = now() WHERE state = 'retryable'") // the wait is over
 	waittest.Until(t, "the job", func() bool { return text(t, pool, state) == "completed" })
+}
+
+// Whoever asks for a job again within the hour gets none; another policy is another job.
+func TestUnique(t *testing.T) {
+	pool := newPool(t)
+	if err := Migrate(t.Context(), pool); err != nil {
+		t.Fatal(err)
+	}
+	c, err := river.NewClient(riverpgxv5.New(pool), &river.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []bool{true, false} {
+		for days := range 2 {
+			job, err := c.Insert(t.Context(), retention{Days: 90 + days}, nil)
+			if err != nil || job.UniqueSkippedAsDuplicate == want {
+				t.Errorf("%d days: %v, made: %v", 90+days, err, !job.UniqueSkippedAsDuplicate)
+			}
+		}
+	}
 }
 
 func TestMissingTables(t *testing.T) {
