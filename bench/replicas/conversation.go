@@ -98,12 +98,12 @@ func (c *conversation) list(at int) (raw []string, secrets map[string]bool) {
 	return raw, secrets
 }
 
-// add appends a message, which write makes: of its mark, and of the branch.
-func (c *conversation) add(parent, on int, write func(mark string, b *branch) string) int {
+// add appends a message, which write makes: of its mark, which begins with a name, and of the branch.
+func (c *conversation) add(name string, parent, on int, write func(mark string, b *branch) string) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	b := &c.branches[on]
-	n := node{parent: parent, branch: on, mark: fmt.Sprintf("[c%d.%d.%d]", c.id, on, b.marks)}
+	n := node{parent: parent, branch: on, mark: fmt.Sprintf("[%s.%d.%d]", name, on, b.marks)}
 	b.marks++
 	n.raw = write(n.mark, b)
 	n.size = len(n.raw)
@@ -124,34 +124,40 @@ func prose(rng *rand.Rand, n int) string {
 	return b.String()
 }
 
-// turn lets the user say something after a node, and the agent work on it. It returns the last node.
+// turn lets the user say something after a node, and the agent work on it. It returns the last
+// node. Two conversations of different tenants begin with the same turn.
 func (c *conversation) turn(ctx context.Context, r *run, at, on int, rng *rand.Rand) (int, error) {
-	at = c.add(at, on, func(mark string, b *branch) string {
-		return fmt.Sprintf(`{"role":"user","content":%q}`, fmt.Sprintf("%s Please mend part %d. %s %s %s", mark, rng.IntN(100), b.secret, r.tenants[c.tenant], prose(rng, 100+rng.IntN(900))))
+	name, secrets := fmt.Sprint("c", c.id), func(b *branch) string { return b.secret + " " + r.tenants[c.tenant] }
+	if at < 0 && len(r.tenants)%2 == 0 {
+		name, secrets = fmt.Sprint("t", c.id/2), func(*branch) string { return "" }
+		rng = rand.New(rand.NewPCG(c.seed, uint64(c.id/2)|1<<41))
+	}
+	at = c.add(name, at, on, func(mark string, b *branch) string {
+		return fmt.Sprintf(`{"role":"user","content":%q}`, fmt.Sprintf("%s Please mend part %d. %s %s", mark, rng.IntN(100), secrets(b), prose(rng, 100+rng.IntN(900))))
 	})
 	for calls := rng.IntN(4); ; calls-- {
 		if err := r.ask(ctx, c, at, rng); err != nil {
 			return at, err
 		}
 		if calls <= 0 {
-			return c.add(at, on, func(mark string, _ *branch) string {
+			return c.add(name, at, on, func(mark string, _ *branch) string {
 				return fmt.Sprintf(`{"role":"assistant","content":[{"type":"text","text":%q}]}`, mark+" Done: "+prose(rng, 100+rng.IntN(300)))
 			}), nil
 		}
 		n, first := 1+rng.IntN(3), 0
-		at = c.add(at, on, func(mark string, b *branch) string {
+		at = c.add(name, at, on, func(mark string, b *branch) string {
 			first = b.calls
 			b.calls += n
 			text := fmt.Sprintf(`{"role":"assistant","content":[{"type":"text","text":%q}`, mark+" I look.")
 			for i := range n {
-				text += fmt.Sprintf(`,{"type":"tool_use","id":"toolu_%d_%d_%d","name":"read","input":{"path":"internal/%s/%d.go"}}`, c.id, on, first+i, words[rng.IntN(len(words))], first+i)
+				text += fmt.Sprintf(`,{"type":"tool_use","id":"toolu_%s_%d_%d","name":"read","input":{"path":"internal/%s/%d.go"}}`, name, on, first+i, words[rng.IntN(len(words))], first+i)
 			}
 			return text + "]}"
 		})
-		at = c.add(at, on, func(mark string, _ *branch) string {
+		at = c.add(name, at, on, func(mark string, _ *branch) string {
 			var results []string
 			for i := range n {
-				results = append(results, fmt.Sprintf(`{"type":"tool_result","tool_use_id":"toolu_%d_%d_%d","content":%q}`, c.id, on, first+i, mark+" "+prose(rng, 200+rng.IntN(1500))))
+				results = append(results, fmt.Sprintf(`{"type":"tool_result","tool_use_id":"toolu_%s_%d_%d","content":%q}`, name, on, first+i, mark+" "+prose(rng, 200+rng.IntN(1500))))
 			}
 			return `{"role":"user","content":[` + strings.Join(results, ",") + "]}"
 		})

@@ -146,8 +146,9 @@ func (r *run) plan(steps int) (plan []event) {
 	if kills < 0 {
 		kills = 2 * r.cfg.Replicas
 	}
+	order := rng.Perm(r.cfg.Replicas)
 	for i := range kills {
-		which := rng.IntN(r.cfg.Replicas)
+		which := order[i%len(order)]
 		plan = append(plan, event{steps * (i + 1) / (kills + 2), func() error {
 			return r.happens(fmt.Sprintf("replica %d killed", which), func() error { return r.cluster.kill(which) })
 		}})

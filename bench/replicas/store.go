@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -38,10 +39,11 @@ func (s *stored) session(r *run, name string, entries []string) {
 		for _, mark := range marks(e) {
 			s.marks[mark] = true
 			conversation, _, _ := strings.Cut(mark, ".")
-			if of == "" {
+			switch {
+			case conversation[:2] == "[t": // of two conversations
+			case of == "":
 				of = conversation
-			}
-			if conversation != of {
+			case conversation != of:
 				r.count.add(foreign, "session %s has messages of the conversations %s and %s", name, of, conversation)
 			}
 		}
@@ -62,20 +64,10 @@ func (s *stored) session(r *run, name string, entries []string) {
 	}
 }
 
+var markForm = regexp.MustCompile(`\[[ct]\d+\.\d+\.\d+\]`)
+
 // marks returns the marks of messages in a text.
-func marks(text string) (out []string) {
-	for {
-		_, rest, ok := strings.Cut(text, "[c")
-		if !ok {
-			return out
-		}
-		text = rest
-		name, _, ok := strings.Cut(rest[:min(len(rest), 32)], "]")
-		if ok && strings.Count(name, ".") == 2 && strings.Trim(name, "0123456789.") == "" {
-			out = append(out, "[c"+name+"]")
-		}
-	}
-}
+func marks(text string) []string { return markForm.FindAllString(text, -1) }
 
 // read reads the store.
 func (s *stored) read(ctx context.Context, r *run) error {

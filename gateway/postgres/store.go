@@ -37,7 +37,7 @@ type Config struct {
 	Logger *slog.Logger  // hears when the database is gone and when it is back. Default: nobody does
 	Flush  time.Duration // how often events and measures are written. Default: a quarter of a second
 	// Grace is how long requests wait for a database that has just gone, as it does when it is started again. What a
-	// gateway decides alone may be another epoch than that of the others. Default: 5 seconds.
+	// gateway decides alone may be another epoch than that of the others. Default: 10 seconds.
 	Grace time.Duration
 }
 
@@ -75,7 +75,7 @@ func Open(ctx context.Context, database string, cfg Config) (*Store, error) {
 		cfg.Flush = time.Second / 4
 	}
 	if cfg.Grace <= 0 {
-		cfg.Grace = 5 * time.Second
+		cfg.Grace = 10 * time.Second
 	}
 	pool, err := pgxpool.NewWithConfig(ctx, conf)
 	if err != nil {
