@@ -20,6 +20,10 @@ type dbReport struct {
 	Action   string      `json:"action"`
 	Sessions []dbSession `json:"sessions"`
 	Key      string      `json:"key,omitempty"` // a new one, of action key
+
+	DryRun  bool              `json:"dryRun,omitempty"`
+	Purged  *postgres.Purged  `json:"purged,omitempty"`
+	Deleted *postgres.Deleted `json:"deleted,omitempty"`
 }
 
 // dbSession is a session that was moved.
@@ -29,7 +33,7 @@ type dbSession struct {
 	Entries int    `json:"entries"`
 }
 
-var dbActions = []string{"migrate", "import", "export", "key"}
+var dbActions = []string{"migrate", "import", "export", "key", "delete", "purge"}
 
 func newDB() *cobra.Command {
 	cmd := newCommand("db", groupOther)
@@ -37,6 +41,8 @@ func newDB() *cobra.Command {
 	database := cmd.Flags().String("db", "", "the database, as a connection string or `URL` (default: setting database); what it does not say, the environment says")
 	tenant := cmd.Flags().String("tenant", "", "whose sessions they are; a tenant sees no others")
 	drop := cmd.Flags().Bool("drop", false, "key: read a key from standard input, and make it worthless")
+	var removal dbRemoval
+	removal.add(cmd)
 	jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		action, args := args[0], args[1:]
@@ -51,6 +57,9 @@ func newDB() *cobra.Command {
 			return usagef("db export: give the id of a session and the file to write")
 		case action == "key" && len(args) != 1 && !*drop || *drop && len(args) > 0:
 			return usagef("db key: give the name of a tenant, or --drop and a key on standard input")
+		}
+		if err := removal.usage(action, args); err != nil {
+			return err
 		}
 		if *database == "" {
 			s, err := loadSettings(nil)
@@ -68,7 +77,7 @@ func newDB() *cobra.Command {
 			return err
 		}
 		defer pool.Close()
-		r := &dbReport{Action: action, Sessions: []dbSession{}}
+		r := &dbReport{Action: action, Sessions: []dbSession{}, DryRun: removal.dry}
 		switch {
 		case action == "migrate":
 			if err = postgres.Migrate(cmd.Context(), pool); err == nil {
@@ -78,6 +87,10 @@ func newDB() *cobra.Command {
 			err = dropKey(cmd, pool)
 		case action == "key":
 			r.Key, err = gatewaydb.AddKey(cmd.Context(), pool, args[0])
+		case action == "delete":
+			r.Deleted, err = removal.delete(cmd, pool, *tenant, args)
+		case action == "purge":
+			r.Purged, err = removal.purge(cmd, pool, *tenant, args)
 		default:
 			err = r.move(cmd.Context(), pool, *tenant, args)
 		}
@@ -86,6 +99,9 @@ func newDB() *cobra.Command {
 				err = fmt.Errorf("db key: %w", err)
 			}
 			return err
+		}
+		if (action == "delete" && r.Deleted == nil) || (action == "purge" && r.Purged == nil) {
+			return err // the user said no
 		}
 		if shown := show(cmd, r); err == nil {
 			err = shown
@@ -137,6 +153,17 @@ func (r *dbReport) text(rep *report) {
 		rep.w.WriteString("the database has the tables of this clew\n")
 	case r.Key != "":
 		rep.w.WriteString(r.Key + "\n")
+	case r.Purged != nil:
+		word := "overwrote"
+		if r.DryRun {
+			word = "overwrite"
+		}
+		purgedText(rep, r.Purged, word)
+	case r.Deleted != nil:
+		fmt.Fprintf(rep.w, "deleted %s, %s of the ledger\n", count(int(r.Deleted.Sessions), "session"), count(int(r.Deleted.Events), "event"))
+		if n := int(r.Deleted.Open); n > 0 {
+			fmt.Fprintf(rep.w, "%s stay: they are open for writing\n", count(n, "session"))
+		}
 	case r.Action == "key":
 		rep.w.WriteString("the key is worthless now; gateways that run may take it for half a minute more\n")
 	}

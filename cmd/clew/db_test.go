@@ -111,4 +111,30 @@ func TestDB(t *testing.T) {
 	if got, err := os.ReadFile(out); err != nil || !bytes.Equal(got, text) {
 		t.Errorf("the file came back as %q, %v", got, err)
 	}
+
+	// A secret goes wherever it stands, and is named nowhere; nothing goes unasked.
+	purge := func(want int, says string, args ...string) {
+		t.Helper()
+		var stdout, stderr bytes.Buffer
+		code := Main(append([]string{"db", "purge", "--db", dsn, "--text"}, args...), strings.NewReader("zq47y11-key\n"), &stdout, &stderr)
+		said := stdout.String() + stderr.String()
+		if code != want || !strings.Contains(said, says) || strings.Contains(said, "zq47y11") {
+			t.Errorf("purge %q: %d, %s", args, code, said)
+		}
+	}
+	leaked := filepath.Join(dir, "leaked.jsonl")
+	if err := os.WriteFile(leaked, append(bytes.Replace(text, []byte("moved"), []byte("leaked"), 1), `{"type":"custom","id":"b","parentId":"a","data":"zq47y11-key"}`+"\n"...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	db(exitDone, "leaked", "import", leaked)
+	purge(exitUsage, "use --yes")
+	purge(exitDone, `session leaked of tenant "t", row 2, entry b: 1 place in it`, "--dry-run")
+	purge(exitDone, `"sessions": []`, "--yes", "--json")
+	purge(exitFailed, "stands nowhere", "--yes")
+	db(exitDone, "to overwrite: it was purged before", "purge", "--dry-run", "moved", "a")
+	db(exitUsage, "use --yes", "delete", "leaked")
+	db(exitDone, "deleted 1 session, 0 events", "delete", "--yes", "leaked")
+	db(exitFailed, "has no session leaked", "delete", "--yes", "leaked")
+	db(exitDone, "deleted 0 sessions", "delete", "--yes", "--older", "30d", "--all-tenants")
+	db(exitDone, "deleted 1 session", "delete", "--yes", "--all")
 }

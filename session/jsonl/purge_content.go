@@ -249,6 +249,14 @@ func markSpilled(raw []byte, addresses []string) (marked []byte, ok bool) {
 
 type span struct{ from, to int }
 
+// Spellings are the forms in which a text may stand in a record, for who looks for it before Purge.
+func Spellings(s string) ([]string, error) {
+	if len(s) < minPurge {
+		return nil, errShort
+	}
+	return spellings(s), nil
+}
+
 // spellings returns the forms in which a text may stand in a string of a session: as it is, and as other programs
 // escape it in JSON or in URLs, the longest first. Of a text of several lines every long line counts alone, for
 // summaries quote and indent lines.

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/clew-dev/clew/internal/pgtest"
@@ -433,4 +434,138 @@ func TestImportRefuses(t *testing.T) {
 	if left != 0 {
 		t.Errorf("%d sessions stayed", left)
 	}
+}
+
+// A page ends after some megabytes, so that large entries are not all in memory at once.
+func TestPagesAreLimited(t *testing.T) {
+	dsn, pool := migrated(t)
+	s := create(t, tenant(t, pool, "t"), header)
+	var ids []string
+	for n := range 12 {
+		id := fmt.Sprint("e", n)
+		e, err := session.ParseEntry(fmt.Appendf(nil, `{"type":"custom","id":%q,"parentId":null,"customType":"x","data":%q}`, id, strings.Repeat("x", 1<<20)))
+		check(t, err)
+		add(t, s, []*session.Entry{e})
+		ids = append(ids, id)
+	}
+	check(t, s.Close())
+	var pages countPages
+	db := tenant(t, connect(t, dsn, func(cfg *pgxpool.Config) { cfg.ConnConfig.Tracer = &pages }), "t")
+	r := open(t, db, header.ID, postgres.Options{ReadOnly: true})
+	wantIDs(t, r, ids...)
+	if n := pages.Load(); n < 4 || n > 6 {
+		t.Errorf("%d queries for 12 MB", n)
+	}
+}
+
+type countPages struct{ atomic.Int32 }
+
+func (c *countPages) TraceQueryStart(ctx context.Context, _ *pgx.Conn, q pgx.TraceQueryStartData) context.Context {
+	if strings.Contains(q.SQL, "clew_entry") {
+		c.Add(1)
+	}
+	return ctx
+}
+
+func (c *countPages) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
+
+// hanging is a connection that does not get a statement through until it may.
+type hanging struct {
+	net.Conn
+	pass chan struct{}
+}
+
+func (h hanging) Write(p []byte) (int, error) {
+	if bytes.Contains(p, []byte("stop")) {
+		<-h.pass
+	}
+	return h.Conn.Write(p)
+}
+
+// The lease is renewed while an append hangs on the network.
+func TestLeaseIsRenewedBesideAnAppend(t *testing.T) {
+	dsn, pool := migrated(t)
+	release := make(chan struct{})
+	slow := connect(t, dsn, func(cfg *pgxpool.Config) {
+		dial := cfg.ConnConfig.DialFunc
+		cfg.ConnConfig.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			c, err := dial(ctx, network, addr)
+			return hanging{c, release}, err
+		}
+	})
+	s, err := tenant(t, slow, "t").Create(t.Context(), header, postgres.Options{Lease: 30 * time.Millisecond})
+	check(t, err)
+	defer s.Close()
+	appended := make(chan error, 1)
+	go func() { appended <- s.Append(t.Context(), chain(t, "", "stop"), session.AppendOptions{}) }()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	var first, now time.Time
+	for n := 0; n < 3; { // so many renewals
+		if err := pool.QueryRow(ctx, "SELECT expires FROM clew_session").Scan(&now); err != nil {
+			t.Error(err)
+			break
+		}
+		if now.After(first) {
+			first = now
+			n++
+		}
+	}
+	close(release)
+	check(t, <-appended)
+}
+
+// A row that is there by other means is told as that.
+func TestRowByOtherMeans(t *testing.T) {
+	_, pool := migrated(t)
+	s := create(t, tenant(t, pool, "t"), header)
+	add(t, s, chain(t, "", "a"))
+	exec(t, pool, "INSERT INTO clew_entry VALUES ('t', 'test-session', 2, 'x', '', '{}')")
+	if err := s.Append(t.Context(), chain(t, "a", "b"), session.AppendOptions{}); err == nil || !strings.Contains(err.Error(), "by other means") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// What Update appends is there whole or not at all, and one at a time has the session.
+func TestUpdate(t *testing.T) {
+	_, pool := migrated(t)
+	db := tenant(t, pool, "t")
+	failed := errors.New("failed")
+	check(t, db.Update(t.Context(), header, func(s *postgres.Store, _ pgx.Tx) error {
+		add(t, s, chain(t, "", "a"))
+		add(t, s, chain(t, "a", "b"))
+		return nil
+	}))
+	wantError(t, db.Update(t.Context(), header, func(s *postgres.Store, _ pgx.Tx) error {
+		add(t, s, chain(t, "b", "c"))
+		return failed
+	}), failed)
+	wantError(t, db.Update(t.Context(), header, func(s *postgres.Store, _ pgx.Tx) error {
+		return s.Append(t.Context(), chain(t, "b", "a"), session.AppendOptions{})
+	}), session.ErrDuplicateID)
+	var all sync.WaitGroup
+	for n := range 5 {
+		all.Go(func() {
+			err := db.Update(t.Context(), header, func(s *postgres.Store, _ pgx.Tx) error {
+				last, err := s.Last(t.Context())
+				if err != nil {
+					return err
+				}
+				return s.Append(t.Context(), chain(t, last.ID, fmt.Sprint("n", n)), session.AppendOptions{IfLast: last.ID})
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	s := open(t, db, header.ID, postgres.Options{})
+	if path, err := session.Path(t.Context(), s, ""); err != nil || len(path) != 0 {
+		t.Errorf("%d, %v", len(path), err)
+	}
+	if last, err := s.Last(t.Context()); err != nil || last.ParentID == "" {
+		t.Errorf("%v, %v", last, err)
+	}
+	wantError(t, db.Update(t.Context(), header, func(*postgres.Store, pgx.Tx) error { return nil }), postgres.ErrLocked)
+	add(t, s, chain(t, "b", "z")) // the lease is as it was
 }

@@ -385,6 +385,8 @@ func (s *Store) insert(ctx context.Context, batch []*session.Entry) (bool, error
 	if err != nil {
 		pe, said := errors.AsType[*pgconn.PgError](err)
 		switch {
+		case s.within && said && pe.Code == "23505":
+			return false, fmt.Errorf("%w: %s", session.ErrDuplicateID, pe.Detail)
 		case s.within: // the transaction is over
 			return false, err
 		case said && pe.Code == "23505": // unique_violation

@@ -1,0 +1,180 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/spf13/cobra"
+
+	"github.com/clew-dev/clew/blob"
+	"github.com/clew-dev/clew/session/postgres"
+)
+
+// dbRemoval is what db delete and db purge are told beside their arguments.
+type dbRemoval struct {
+	older, blobs                    string
+	all, allTenants, text, yes, dry bool
+}
+
+func (d *dbRemoval) add(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&d.older, "older", "", "delete: what was used last so long ago, such as `30d` or 12h")
+	f.BoolVar(&d.all, "all", false, "delete: all sessions of the tenant")
+	f.BoolVar(&d.allTenants, "all-tenants", false, "delete: of every tenant")
+	f.BoolVar(&d.text, "text", false, "purge: read a text, and overwrite it wherever it stands")
+	f.StringVar(&d.blobs, "blobs", "", "purge: look into this `FOLDER` of large output, too")
+	f.BoolVar(&d.yes, "yes", false, "delete, purge: do not ask")
+	f.BoolVar(&d.dry, "dry-run", false, "purge: show what would be overwritten, and do nothing")
+}
+
+// usage says what is wrong with the arguments.
+func (d *dbRemoval) usage(action string, args []string) error {
+	switch {
+	case action == "delete" && len(args) > 1:
+		return usagef("db delete: unexpected argument %q", args[1])
+	case action == "delete" && len(args) == 0 && d.older == "" && !d.all:
+		return usagef("db delete: give the id of a session, --older, or --all")
+	case action == "delete" && len(args) > 0 && (d.all || d.allTenants):
+		return usagef("db delete: a session, or all of them")
+	case action == "purge" && d.text && len(args) > 0:
+		return usagef("db purge: --text takes no argument; give the text on standard input")
+	case action == "purge" && !d.text && len(args) != 2:
+		return usagef("db purge: give a session and the entry that holds the secret, or the secret on standard input with --text")
+	}
+	return nil
+}
+
+// age reads a time such as 30d or 12h.
+func age(s string) (time.Duration, error) {
+	if days, ok := strings.CutSuffix(s, "d"); ok {
+		if n, err := strconv.ParseUint(days, 10, 16); err == nil {
+			return time.Duration(n) * 24 * time.Hour, nil
+		}
+	}
+	d, err := time.ParseDuration(s)
+	if err != nil || d < 0 {
+		return 0, usagef("db delete: --older %s: write days or hours, such as 30d or 12h", s)
+	}
+	return d, nil
+}
+
+// ask asks before something is done that can't be undone. false: the user said no.
+func (d *dbRemoval) ask(cmd *cobra.Command, question string) (bool, error) {
+	if d.yes {
+		return true, nil
+	}
+	if in, ok := cmd.InOrStdin().(*os.File); !ok || !isTerminal(in) {
+		return false, usagef("db: it asks first, and there is no terminal to ask on; use --yes")
+	}
+	ok, err := askYes(cmd.InOrStdin(), cmd.ErrOrStderr(), question+" This can't be undone.")
+	if err == nil && !ok {
+		fmt.Fprintln(cmd.ErrOrStderr(), "nothing was changed")
+	}
+	return ok, err
+}
+
+func (d *dbRemoval) delete(cmd *cobra.Command, pool *pgxpool.Pool, tenant string, args []string) (*postgres.Deleted, error) {
+	w := postgres.Which{Tenant: tenant, All: d.allTenants}
+	what := "of tenant " + strconv.Quote(tenant)
+	if w.All {
+		what = "of every tenant"
+	}
+	if what = "all sessions " + what; len(args) > 0 {
+		w.Session = args[0]
+		what = "session " + printable(args[0]) + " of tenant " + strconv.Quote(tenant)
+	}
+	if d.older != "" {
+		old, err := age(d.older)
+		if err != nil {
+			return nil, err
+		}
+		w.Before = time.Now().Add(-old)
+		what += " that was used last before " + w.Before.Format(time.DateTime)
+	}
+	if ok, err := d.ask(cmd, "Delete "+what+"?"); !ok {
+		return nil, err
+	}
+	out, err := postgres.Delete(cmd.Context(), pool, w)
+	if err == nil && w.Session != "" && out.Sessions == 0 {
+		err = fmt.Errorf("db delete: tenant %q has no session %s that is not open", tenant, printable(w.Session))
+	}
+	return &out, err
+}
+
+// purge looks what there is, asks, and does it.
+func (d *dbRemoval) purge(cmd *cobra.Command, pool *pgxpool.Pool, tenant string, args []string) (*postgres.Purged, error) {
+	opt := postgres.PurgeOptions{Tenant: tenant, DryRun: true}
+	var err error
+	if d.text {
+		if opt.Text, err = readSecret(cmd); err != nil {
+			return nil, err
+		}
+	} else {
+		opt.Session, opt.Entry = args[0], args[1]
+	}
+	if d.blobs != "" {
+		if opt.Blobs, err = blob.OpenDir(d.blobs); err != nil {
+			return nil, err
+		}
+	}
+	out, err := postgres.Purge(cmd.Context(), pool, opt)
+	if err != nil || d.dry {
+		return out, err
+	}
+	if len(out.Places) == 0 {
+		if d.text {
+			err = errors.New("db purge: the text stands nowhere in the database")
+		}
+		return out, err
+	}
+	if !d.yes {
+		rep := &report{w: bufio.NewWriter(cmd.ErrOrStderr()), p: newPainter(cmd), columns: min(width(cmd), 100)}
+		purgedText(rep, out, "overwrite")
+		if err := rep.w.Flush(); err != nil {
+			return nil, err
+		}
+	}
+	if ok, err := d.ask(cmd, fmt.Sprintf("Overwrite %s? The tables are locked meanwhile.", count(len(out.Places), "place"))); !ok {
+		return nil, err
+	}
+	opt.DryRun = false
+	return postgres.Purge(cmd.Context(), pool, opt)
+}
+
+// purgedText lists places.
+func purgedText(rep *report, p *postgres.Purged, word string) {
+	if len(p.Places) == 0 {
+		rep.row("nothing", "to overwrite: it was purged before, or never had any content")
+	}
+	for i, at := range p.Places {
+		if i == maxListed {
+			rep.row("", "and %s more", number(int64(len(p.Places)-i)))
+			break
+		}
+		rep.row(word, "%s", dbPlace(at))
+	}
+	for i, at := range p.Left {
+		if i == maxListed {
+			rep.row("", "and %s more", number(int64(len(p.Left)-i)))
+			break
+		}
+		rep.row("look at", "%s", dbPlace(at))
+	}
+}
+
+func dbPlace(p postgres.PurgePlace) string {
+	if p.Session == "" {
+		return p.What
+	}
+	at := fmt.Sprintf("session %s of tenant %q", printable(p.Session), p.Tenant)
+	if p.Row > 0 {
+		at += fmt.Sprintf(", row %d, entry %s", p.Row, short(p.EntryID, maxID))
+	}
+	return at + ": " + p.What
+}

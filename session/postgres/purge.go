@@ -1,0 +1,369 @@
+package postgres
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/clew-dev/clew/blob"
+	"github.com/clew-dev/clew/session"
+	"github.com/clew-dev/clew/session/jsonl"
+)
+
+// PurgeOptions says what is to go: a text wherever it stands, or the content of an entry.
+type PurgeOptions struct {
+	Text           string // in the sessions of all tenants, the ledger, River's jobs, and Blobs
+	Tenant         string // of Session
+	Session, Entry string
+	Blobs          blob.Store // content that sessions refer to. Default: none is looked at
+	DryRun         bool       // look what there is, and change nothing
+}
+
+// Purged says what was overwritten or removed, or, after a dry run, what would be.
+type Purged struct {
+	Places []PurgePlace `json:"places"`
+	Left   []PurgePlace `json:"left,omitempty"` // where some of it still is, or may be
+}
+
+// PurgePlace is a place in a database.
+type PurgePlace struct {
+	Tenant  string `json:"tenant,omitempty"`
+	Session string `json:"session,omitempty"`
+	Row     int    `json:"row,omitempty"` // seq in clew_entry, from 1
+	EntryID string `json:"entryId,omitempty"`
+	What    string `json:"what"` // in a few words
+}
+
+// Purge overwrites a secret in a database as jsonl.Purge does in a file, and removes what holds it of the ledger, of
+// River's jobs, and of Blobs. The tables that were changed are written anew, so that their files do not have the old rows
+// any more; meanwhile nobody can use them. What it can't reach is in Left: the write-ahead log, backups, and sessions
+// that are open for writing.
+func Purge(ctx context.Context, pool *pgxpool.Pool, opt PurgeOptions) (*Purged, error) {
+	p := &purger{pool: pool, opt: opt, out: Purged{Places: []PurgePlace{}}, changed: map[string]bool{}}
+	if err := p.run(ctx); err != nil {
+		return &p.out, failed("purge", "the database", err)
+	}
+	return &p.out, nil
+}
+
+type purger struct {
+	pool    *pgxpool.Pool
+	opt     PurgeOptions
+	forms   [][]byte // spellings of the text
+	spilled []blob.ID
+	out     Purged
+	changed map[string]bool // tables
+}
+
+func (p *purger) run(ctx context.Context) error {
+	if _, err := New(ctx, p.pool, p.opt.Tenant); err != nil {
+		return err
+	}
+	if p.opt.Session != "" {
+		if err := p.session(ctx, p.opt.Tenant, p.opt.Session); err != nil {
+			return err
+		}
+		return p.rewrite(ctx)
+	}
+	forms, err := jsonl.Spellings(p.opt.Text)
+	if err != nil {
+		return err
+	}
+	for _, f := range forms {
+		p.forms = append(p.forms, []byte(f))
+	}
+	for _, step := range []func(context.Context) error{p.findBlobs, p.sessions, p.rows, p.removeBlobs, p.rewrite} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *purger) found(place PurgePlace) { p.out.Places = append(p.out.Places, place) }
+
+// findBlobs finds content that holds the text.
+func (p *purger) findBlobs(ctx context.Context) error {
+	if p.opt.Blobs == nil {
+		return nil
+	}
+	for info, err := range p.opt.Blobs.List(ctx) {
+		if err != nil {
+			return err
+		}
+		holds, err := p.holds(ctx, info.ID)
+		switch {
+		case errors.Is(err, blob.ErrCorrupt):
+			p.out.Left = append(p.out.Left, PurgePlace{What: fmt.Sprintf("content %s can't be read: %v", info.ID, err)})
+		case err != nil:
+			return err
+		case holds:
+			p.spilled = append(p.spilled, info.ID)
+			p.found(PurgePlace{What: "content " + info.ID.String() + ", which is removed"})
+		}
+	}
+	return nil
+}
+
+func (p *purger) holds(ctx context.Context, id blob.ID) (bool, error) {
+	r, err := p.opt.Blobs.Open(ctx, id)
+	if err != nil {
+		return false, err
+	}
+	defer r.Close()
+	longest := 0
+	for _, f := range p.forms {
+		longest = max(longest, len(f))
+	}
+	window := make([]byte, 0, 1<<20+longest)
+	for {
+		n, err := r.Read(window[len(window):cap(window)])
+		window = window[:len(window)+n]
+		if slices.ContainsFunc(p.forms, func(f []byte) bool { return bytes.Contains(window, f) }) {
+			return true, nil
+		}
+		if errors.Is(err, io.EOF) {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		if len(window) == cap(window) {
+			window = append(window[:0], window[len(window)-longest:]...)
+		}
+	}
+}
+
+func (p *purger) removeBlobs(ctx context.Context) error {
+	if p.opt.DryRun {
+		return nil
+	}
+	for _, id := range p.spilled {
+		if err := p.opt.Blobs.Delete(ctx, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sessions purges those that hold the text, or refer to content that does.
+func (p *purger) sessions(ctx context.Context) error {
+	forms := slices.Clone(p.forms)
+	for _, id := range p.spilled {
+		forms = append(forms, []byte(id.String()))
+	}
+	rows, err := p.pool.Query(ctx, `SELECT tenant, session FROM clew_entry WHERE EXISTS (SELECT FROM unnest($1::bytea[]) f WHERE position(f IN raw) > 0)
+		UNION SELECT tenant, session FROM clew_session WHERE EXISTS (SELECT FROM unnest($1::bytea[]) f WHERE position(f IN header) > 0)
+		ORDER BY 1, 2`, forms)
+	if err != nil {
+		return err
+	}
+	type key struct{ Tenant, Session string }
+	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[key])
+	for _, k := range found {
+		if err = p.session(ctx, k.Tenant, k.Session); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+// session purges one session: in a file, which says what is to change.
+func (p *purger) session(ctx context.Context, tenant, id string) error {
+	dir, err := os.MkdirTemp("", "clew-purge")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "session.jsonl")
+	return pgx.BeginFunc(ctx, p.pool, func(tx pgx.Tx) error {
+		db := &DB{pool: p.pool, tenant: tenant}
+		s := db.store(id, Options{ReadOnly: true})
+		s.q, s.within = tx, true
+		var open bool
+		err := tx.QueryRow(ctx, "SELECT expires > now() FROM clew_session WHERE tenant = $1 AND session = $2 FOR UPDATE", tenant, id).Scan(&open)
+		switch {
+		case errors.Is(err, pgx.ErrNoRows):
+			return &session.Error{Op: "purge", Subject: "session " + id, Err: ErrNoSession, Hint: "check its id and the tenant"}
+		case err != nil:
+			return err
+		case open:
+			p.out.Left = append(p.out.Left, PurgePlace{Tenant: tenant, Session: id, What: "the session is open in another program; close it there, and purge again"})
+			return nil
+		}
+		if err := s.tail(ctx); err != nil {
+			return err
+		}
+		if _, err := jsonl.WriteNew(ctx, path, s.Header(), s.All(ctx), jsonl.Options{}); err != nil {
+			return err
+		}
+		opt := jsonl.PurgeOptions{ID: p.opt.Entry, Text: p.opt.Text, DryRun: p.opt.DryRun}
+		for _, b := range p.spilled {
+			opt.Spilled = append(opt.Spilled, b.String())
+		}
+		purged, err := jsonl.Purge(ctx, path, opt)
+		if err != nil {
+			return err
+		}
+		lines := map[int]bool{}
+		for _, at := range purged.Places {
+			lines[at.Line] = true
+			p.found(PurgePlace{Tenant: tenant, Session: id, Row: at.Line - 1, EntryID: at.EntryID, What: at.What})
+		}
+		for _, at := range purged.Left {
+			p.out.Left = append(p.out.Left, PurgePlace{Tenant: tenant, Session: id, Row: at.Line - 1, EntryID: at.EntryID, What: at.Why})
+		}
+		if p.opt.DryRun || len(lines) == 0 {
+			return nil
+		}
+		return p.replace(ctx, tx, tenant, id, path, lines)
+	})
+}
+
+// replace takes lines of a file into the rows that they came from.
+func (p *purger) replace(ctx context.Context, tx pgx.Tx, tenant, id, path string, lines map[int]bool) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	r := bufio.NewReader(f)
+	for n := 1; ; n++ {
+		line, err := r.ReadBytes('\n')
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		line = bytes.TrimSuffix(line, []byte{'\n'})
+		switch {
+		case !lines[n]:
+			continue
+		case n == 1:
+			_, err = tx.Exec(ctx, "UPDATE clew_session SET header = $3 WHERE tenant = $1 AND session = $2", tenant, id, line)
+			p.changed["clew_session"] = true
+		default:
+			var table string
+			err = tx.QueryRow(ctx, "UPDATE clew_entry SET raw = $4 WHERE tenant = $1 AND session = $2 AND seq = $3 RETURNING tableoid::regclass::text",
+				tenant, id, n-1, line).Scan(&table)
+			p.changed[table] = true
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// rows removes rows of other tables that hold the text. Nothing is lost by that but what they say: no session needs them.
+func (p *purger) rows(ctx context.Context) error {
+	for _, t := range []struct{ table, what, text string }{
+		{"clew_event", "an event of the ledger, which is removed", "event::text"},
+		{"river_job", "a job of River's, which is removed", "concat(args, metadata, array_to_string(errors, ' '))"},
+	} {
+		var is bool
+		if err := p.pool.QueryRow(ctx, "SELECT to_regclass($1) IS NOT NULL", t.table).Scan(&is); err != nil {
+			return err
+		}
+		if !is {
+			continue
+		}
+		where := fmt.Sprintf("FROM %s WHERE EXISTS (SELECT FROM unnest($1::bytea[]) f WHERE position(f IN convert_to(%s, 'UTF8')) > 0)", t.table, t.text)
+		n := 0
+		if err := p.pool.QueryRow(ctx, "SELECT count(*) "+where, p.forms).Scan(&n); err != nil {
+			return err
+		}
+		for range n {
+			p.found(PurgePlace{What: t.what})
+		}
+		if n == 0 || p.opt.DryRun {
+			continue
+		}
+		if _, err := p.pool.Exec(ctx, "DELETE "+where, p.forms); err != nil {
+			return err
+		}
+		p.changed[t.table] = true
+	}
+	return nil
+}
+
+// rewrite writes tables anew, whose files have rows that were replaced.
+func (p *purger) rewrite(ctx context.Context) error {
+	for table := range p.changed {
+		if _, err := p.pool.Exec(ctx, "VACUUM (FULL) "+table); err != nil {
+			p.out.Left = append(p.out.Left, PurgePlace{What: fmt.Sprintf("the files of table %s still have the old rows: %v", table, err)})
+		}
+	}
+	if len(p.out.Places) > 0 {
+		p.out.Left = append(p.out.Left, PurgePlace{What: "the server's write-ahead log, backups and standbys have it until they are overwritten, and gateways that run until they are started again"})
+	}
+	return nil
+}
+
+// Which says what Delete deletes.
+type Which struct {
+	Tenant  string
+	All     bool      // of all tenants
+	Session string    // "" for all
+	Before  time.Time // what was used last before then; zero: whenever
+}
+
+// Deleted says how much was deleted.
+type Deleted struct {
+	Sessions int64 `json:"sessions"`
+	Events   int64 `json:"events"`
+	Measures int64 `json:"measures"`
+	Days     int64 `json:"days"` // of counters, one an outcome
+	Open     int64 `json:"open"` // sessions that stay, because they are open for writing
+}
+
+// deleteAtOnce is how many sessions are deleted in one transaction.
+const deleteAtOnce = 200
+
+// Delete deletes sessions with all that belongs to them. It is for retention, too.
+func Delete(ctx context.Context, pool *pgxpool.Pool, w Which) (d Deleted, err error) {
+	if _, err := New(ctx, pool, w.Tenant); err != nil {
+		return d, err
+	}
+	before := w.Before
+	if before.IsZero() {
+		before = time.Now().Add(24 * time.Hour)
+	}
+	args := []any{w.All, w.Tenant, w.Session, before}
+	const which = `WHERE ($1 OR tenant = $2) AND ($3 = '' OR session = $3) AND `
+	count := func(n *int64, sql string, args ...any) {
+		if err == nil {
+			tag, e := pool.Exec(ctx, sql, args...)
+			*n += tag.RowsAffected()
+			err = e
+		}
+	}
+	for more := int64(1); more > 0 && err == nil; {
+		more = 0
+		count(&more, fmt.Sprintf(`DELETE FROM clew_session WHERE (tenant, session) IN (SELECT tenant, session FROM clew_session
+			%s used < $4 AND expires < now() LIMIT %d FOR UPDATE SKIP LOCKED)`, which, deleteAtOnce), args...)
+		d.Sessions += more
+	}
+	count(&d.Measures, "DELETE FROM clew_measure "+which+"at < $4", args...)
+	count(&d.Events, "DELETE FROM clew_event WHERE ($1 OR tenant = $2) AND ($3 = '' OR session = left($3, 16)) AND at < $4", args...)
+	if w.Session == "" {
+		count(&d.Days, "DELETE FROM clew_count WHERE ($1 OR tenant = $2) AND day < ($3::timestamptz AT TIME ZONE 'UTC')::date", w.All, w.Tenant, before)
+	}
+	if err == nil {
+		err = pool.QueryRow(ctx, "SELECT count(*) FROM clew_session "+which+"used < $4", args...).Scan(&d.Open)
+	}
+	if err != nil {
+		return d, failed("delete", "sessions", err)
+	}
+	return d, nil
+}
