@@ -65,6 +65,10 @@ func Open(ctx context.Context, database string, cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the database is no connection string: %w", err) // pgx leaves the password out
 	}
+	return start(ctx, conf, cfg)
+}
+
+func start(ctx context.Context, conf *pgxpool.Config, cfg Config) (*Store, error) {
 	if conf.ConnConfig.ConnectTimeout == 0 {
 		conf.ConnConfig.ConnectTimeout = 5 * time.Second
 	}
