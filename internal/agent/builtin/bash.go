@@ -1,9 +1,7 @@
 package builtin
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os/exec"
@@ -17,7 +15,6 @@ import (
 )
 
 const (
-	bashTimeout    = 120  // seconds
 	bashMaxTimeout = 3600 // seconds
 	// grace is how long a command may take to end once it is told to, and how long
 	// what it left in the background may keep its output open.
@@ -61,38 +58,31 @@ func (s *Set) bashTool() tool.Tool {
 			Description: "Run a command in a shell, in the project's folder. Each call is a new shell. The output is followed by the exit code. " +
 				"There is no terminal and no input. What is still running in the background at the end is stopped; " +
 				"to keep a server running begin with set -m: set -m; server >server.log 2>&1 &",
-			Parameters: json.RawMessage(`{
-  "type": "object",
-  "properties": {
-    "command": {"type": "string", "description": "The command line, or a script of several lines."},
-    "timeout": {"type": "number", "minimum": 0, "maximum": 3600, "description": "Seconds after which the command is stopped (default 120)."}
-  },
-  "required": ["command"]
-}`),
+			Parameters: parameters[bashCall](),
 		},
 		example: `{"command": "go test ./...", "timeout": 120}`,
 		parse: func(a *arguments) bashCall {
-			c := bashCall{a.need("command"), a.number("timeout", bashTimeout, 0, bashMaxTimeout)}
+			c := read[bashCall](a)
 			switch {
-			case strings.TrimSpace(c.command) == "":
+			case strings.TrimSpace(c.Command) == "":
 				a.bad("command", "the argument is empty")
-			case strings.Contains(c.command, "\x00"):
+			case strings.Contains(c.Command, "\x00"):
 				a.bad("command", "the argument has a NUL character in it")
 			}
 			return c
 		},
 		effect: func(c bashCall) (tool.Effect, error) {
-			return tool.Effect{Kind: tool.Run, Command: c.command, Line: "bash: " + c.command}, nil
+			return tool.Effect{Kind: tool.Run, Command: c.Command, Line: "bash: " + c.Command}, nil
 		},
 		run: func(ctx context.Context, args bashCall, c tool.Call) (tool.Result, error) {
-			return s.recorded(ctx, c, args.command, time.Duration(cmp.Or(args.seconds, bashTimeout)*float64(time.Second)))
+			return s.recorded(ctx, c, args.Command, time.Duration(args.Timeout*float64(time.Second)))
 		},
 	}
 }
 
 type bashCall struct {
-	command string
-	seconds float64
+	Command string  `arg:"command!" about:"The command line, or a script of several lines."`
+	Timeout float64 `arg:"timeout" least:"0" most:"3600" unset:"120" about:"Seconds after which the command is stopped (default 120)."`
 }
 
 // quiet are the variables that keep commands from waiting for a person and from

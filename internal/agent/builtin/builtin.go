@@ -31,23 +31,19 @@
 package builtin
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"runtime"
-	"strconv"
 	"strings"
 	"sync"
 
 	"github.com/clew-dev/clew/internal/agent/files"
 	"github.com/clew-dev/clew/internal/agent/tool"
-	"github.com/clew-dev/clew/internal/jsonx"
 	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/model"
 )
@@ -145,8 +141,8 @@ func (s *Set) Close() error { return errors.Join(s.git.Close(), s.root.Close()) 
 // call is a tool made of functions. parse reads the arguments for the two others.
 type call[A any] struct {
 	spec    model.Tool
-	example string // of arguments, for errors
-	parse   func(a *arguments) A
+	example string               // of arguments, for errors
+	parse   func(a *arguments) A // nil: as read does
 	effect  func(A) (tool.Effect, error)
 	run     func(ctx context.Context, args A, c tool.Call) (tool.Result, error)
 }
@@ -155,7 +151,9 @@ func (t *call[A]) Spec() model.Tool { return t.spec }
 
 func (t *call[A]) arguments(data json.RawMessage) (args A, err error) {
 	a := parseArguments(t.spec.Name, t.example, data)
-	if a.err == nil {
+	if t.parse == nil {
+		args = read[A](a)
+	} else if a.err == nil {
 		args = t.parse(a)
 	}
 	return args, a.err
@@ -231,121 +229,6 @@ func plural(n int, one, many string) string {
 		return one
 	}
 	return many
-}
-
-// arguments are those of one call. Models write numbers and booleans as strings at
-// times, and null for what they leave out; members that are not known are passed over.
-type arguments struct {
-	op      string
-	example string // of a call, for errors
-	object  []byte
-	err     error // the first thing that is wrong; what is read afterwards means nothing
-}
-
-func (a *arguments) bad(name, what string) {
-	if a.err != nil {
-		return
-	}
-	hint := ""
-	if a.example != "" {
-		hint = "call it with " + a.example
-	}
-	a.err = &Error{Op: a.op, Subject: name, Err: wrong(what), Hint: hint}
-}
-
-func parseArguments(op, example string, data json.RawMessage) *arguments {
-	a := &arguments{op: op, example: example}
-	at := jsonx.Space(data, 0)
-	end, err := jsonx.Scan(data, at)
-	if err != nil || jsonx.Space(data, end) != len(data) || !jsonx.IsObject(data[at:]) {
-		a.bad("", "the arguments are no JSON object")
-		return a
-	}
-	a.object = data[at:end]
-	return a
-}
-
-// text returns a string, "" when it is left out.
-func (a *arguments) text(name string) string {
-	v := jsonx.Get(a.object, name)
-	if jsonx.IsNull(v) {
-		return ""
-	}
-	s, ok := jsonx.String(v)
-	if !ok {
-		a.bad(name, "the argument is no string")
-	}
-	return strings.Clone(s)
-}
-
-// need returns a string that can't be left out. It may be empty.
-func (a *arguments) need(name string) string {
-	if jsonx.IsNull(jsonx.Get(a.object, name)) {
-		a.bad(name, "the argument is missing")
-	}
-	return a.text(name)
-}
-
-// number returns a number, or unset when it is left out.
-func (a *arguments) number(name string, unset, low, high float64) float64 {
-	v := jsonx.Get(a.object, name)
-	if jsonx.IsNull(v) {
-		return unset
-	}
-	n, ok := jsonx.Float(v)
-	if s, isText := jsonx.String(v); isText {
-		parsed, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
-		n, ok = parsed, err == nil
-	}
-	if !ok || math.IsNaN(n) || n < low || n > high {
-		a.bad(name, fmt.Sprintf("the argument is no number from %.0f to %.0f", low, high))
-		return unset
-	}
-	return n
-}
-
-// count is number for whole numbers from 1 on. 0 stands for left out.
-func (a *arguments) count(name string, unset, high int) int {
-	n := a.number(name, float64(unset), 0, float64(high))
-	if n != math.Trunc(n) {
-		a.bad(name, "the argument is no whole number")
-	}
-	return cmp.Or(int(n), unset)
-}
-
-// flag returns a boolean, false when it is left out.
-func (a *arguments) flag(name string) bool {
-	v := jsonx.Get(a.object, name)
-	s, _ := jsonx.String(v)
-	switch word := strings.TrimSpace(string(v)); {
-	case jsonx.IsNull(v), word == "false", s == "false":
-		return false
-	case word == "true", s == "true":
-		return true
-	}
-	a.bad(name, "the argument is neither true nor false")
-	return false
-}
-
-// list returns what a list has in it. It may be written as text.
-func (a *arguments) list(name string) (items [][]byte) {
-	v := jsonx.Get(a.object, name)
-	if s, ok := jsonx.String(v); ok {
-		v = []byte(strings.TrimSpace(s))
-		if end, err := jsonx.Scan(v, 0); err != nil || end != len(v) {
-			a.bad(name, "the argument is no list")
-			return nil
-		}
-	}
-	switch {
-	case jsonx.IsObject(v):
-		return [][]byte{v}
-	case jsonx.IsArray(v):
-		jsonx.Elements(v, func(item []byte) bool { items = append(items, item); return true })
-	case !jsonx.IsNull(v):
-		a.bad(name, "the argument is no list")
-	}
-	return items
 }
 
 // maxAnnounced is how many paths are remembered between Effect and Run.

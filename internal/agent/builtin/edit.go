@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -25,35 +24,17 @@ func (s *Set) editTool() tool.Tool {
 		Name: "edit",
 		Description: "Change parts of a file. Each oldText must stand in the file exactly once, to the space; " +
 			"all edits are found in the file as it is now, and none may overlap another. If one fails, nothing is changed.",
-		Parameters: json.RawMessage(`{
-  "type": "object",
-  "properties": {
-    "path": {"type": "string", "description": "The file, relative to the project. An absolute path outside of it asks the user."},
-    "edits": {
-      "type": "array",
-      "minItems": 1,
-      "items": {
-        "type": "object",
-        "properties": {
-          "oldText": {"type": "string", "description": "What is to be replaced, with enough of the lines around it to be the only one."},
-          "newText": {"type": "string", "description": "What comes in its place."}
-        },
-        "required": ["oldText", "newText"]
-      }
-    }
-  },
-  "required": ["path", "edits"]
-}`),
+		Parameters: parameters[editCall](),
 	}, `{"path": "src/main.go", "edits": [{"oldText": "old", "newText": "new"}]}`, parseEdit,
-		func(c editCall) string { return c.path },
+		func(c editCall) string { return c.Path },
 		func(p place, c editCall) (tool.Effect, error) {
 			e := tool.Effect{Kind: tool.Write, Line: "edit " + p.shown}
-			if len(c.edits) > 1 {
-				e.Line += fmt.Sprintf(" (%d edits)", len(c.edits))
+			if len(c.Edits) > 1 {
+				e.Line += fmt.Sprintf(" (%d edits)", len(c.Edits))
 			}
 			// Whether it can be done is not known before the calls ahead of it are done.
 			if before, _, err := s.present(p); err == nil {
-				if after, _, err := apply(before, c.edits); err == nil {
+				if after, _, err := apply(before, c.Edits); err == nil {
 					e.Diff = files.Diff(p.shown, before, after, false)
 				}
 			}
@@ -62,13 +43,13 @@ func (s *Set) editTool() tool.Tool {
 }
 
 type editCall struct {
-	path  string
-	edits []edit
+	Path  string `arg:"path!" about:"The file, relative to the project. An absolute path outside of it asks the user."`
+	Edits []edit `arg:"edits!"`
 }
 
 // parseEdit reads the edits: a list, a list as text, or one at the top level.
 func parseEdit(a *arguments) editCall {
-	c := editCall{path: a.need("path")}
+	c := read[editCall](a)
 	list := a.list("edits")
 	if len(list) == 0 || !jsonx.IsNull(jsonx.Get(a.object, "oldText")) {
 		list = append(list, a.object)
@@ -79,7 +60,7 @@ func parseEdit(a *arguments) editCall {
 			break
 		}
 		in := &arguments{op: a.op, example: a.example, object: object, err: a.err}
-		c.edits = append(c.edits, edit{in.need("oldText"), in.need("newText")})
+		c.Edits = append(c.Edits, read[edit](in))
 		a.err = in.err
 	}
 	return c
@@ -104,7 +85,7 @@ func (s *Set) edit(ctx context.Context, p place, args editCall, c tool.Call) (to
 	case binary(before[:min(headSize, len(before))]):
 		return tool.Result{}, &Error{Op: "edit", Subject: p.shown, Err: errors.New("the file is no text in UTF-8"), Hint: "use bash"}
 	}
-	after, lines, err := apply(before, args.edits)
+	after, lines, err := apply(before, args.Edits)
 	if err != nil {
 		var e *editError
 		if errors.As(err, &e) {
@@ -119,7 +100,7 @@ func (s *Set) edit(ctx context.Context, p place, args editCall, c tool.Call) (to
 	if err != nil {
 		return tool.Result{}, err
 	}
-	r := tool.Text(fmt.Sprintf("Edited %s: %d %s, at %s", p.shown, len(args.edits), plural(len(args.edits), "edit", "edits"), lineList(lines)))
+	r := tool.Text(fmt.Sprintf("Edited %s: %d %s, at %s", p.shown, len(args.Edits), plural(len(args.Edits), "edit", "edits"), lineList(lines)))
 	r.Details = tool.Details{Diff: files.Diff(p.shown, before, after, false)}.JSON()
 	return r, nil
 }
@@ -128,7 +109,10 @@ func (s *Set) edit(ctx context.Context, p place, args editCall, c tool.Call) (to
 const bom = "\uFEFF"
 
 // edit replaces the one occurrence of a text in a file.
-type edit struct{ before, after string }
+type edit struct {
+	Before string `arg:"oldText!" about:"What is to be replaced, with enough of the lines around it to be the only one."`
+	After  string `arg:"newText!" about:"What comes in its place."`
+}
 
 // editError says why an edit can't be made.
 type editError struct{ what, hint string }
@@ -144,7 +128,7 @@ func apply(content []byte, edits []edit) (out []byte, lines []int, err error) {
 	f := newFlat(body)
 	spans := make([]span, len(edits))
 	for i, e := range edits {
-		before, after := unixLines(e.before), unixLines(e.after)
+		before, after := unixLines(e.Before), unixLines(e.After)
 		if marked {
 			before, after = strings.TrimPrefix(before, bom), strings.TrimPrefix(after, bom)
 		}
@@ -313,32 +297,24 @@ func (s *Set) writeTool() tool.Tool {
 		Name: "write",
 		Description: "Write a whole file: a new one, folders included, or over one that is there. " +
 			"To change a part of a file use edit.",
-		Parameters: json.RawMessage(`{
-  "type": "object",
-  "properties": {
-    "path": {"type": "string", "description": "The file, relative to the project. An absolute path outside of it asks the user."},
-    "content": {"type": "string", "description": "All that is to be in the file."}
-  },
-  "required": ["path", "content"]
-}`),
+		Parameters: parameters[writeCall](),
 	}, `{"path": "src/main.go", "content": "package main\n"}`,
-		func(a *arguments) writeCall { return writeCall{a.need("path"), []byte(a.need("content"))} },
-		func(c writeCall) string { return c.path },
+		nil, func(c writeCall) string { return c.Path },
 		func(p place, c writeCall) (tool.Effect, error) {
 			if p.folder {
 				return tool.Effect{}, errFolderName
 			}
-			e := tool.Effect{Kind: tool.Write, Line: fmt.Sprintf("write %s (%d bytes)", p.shown, len(c.content))}
+			e := tool.Effect{Kind: tool.Write, Line: fmt.Sprintf("write %s (%d bytes)", p.shown, len(c.Content))}
 			if old, made, err := s.present(p); err == nil {
-				e.Diff = files.Diff(p.shown, old, c.content, made)
+				e.Diff = files.Diff(p.shown, old, []byte(c.Content), made)
 			}
 			return e, nil
 		}, s.write)
 }
 
 type writeCall struct {
-	path    string
-	content []byte
+	Path    string `arg:"path!" about:"The file, relative to the project. An absolute path outside of it asks the user."`
+	Content string `arg:"content!" about:"All that is to be in the file."`
 }
 
 var errFolderName = wrong("the path names a folder: it ends with a slash")
@@ -366,7 +342,7 @@ func (s *Set) write(ctx context.Context, p place, args writeCall, c tool.Call) (
 	if p.folder {
 		return tool.Result{}, errFolderName
 	}
-	content := args.content
+	content := []byte(args.Content)
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	h, err := s.enter(p)

@@ -3,7 +3,6 @@ package builtin
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -18,43 +17,27 @@ import (
 	"github.com/clew-dev/clew/model"
 )
 
-const lsLimit = 500 // names, where the call has no limit
-
 func (s *Set) lsTool() tool.Tool {
 	return at(s, model.Tool{
 		Name:        "ls",
 		Description: "List what is in a folder, sorted, hidden files included. Folders end with /, symbolic links with @.",
-		Parameters: json.RawMessage(`{
-  "type": "object",
-  "properties": {
-    "path": {"type": "string", "description": "The folder, relative to the project (default: the project)."},
-    "limit": {"type": "integer", "minimum": 1, "description": "At most so many names (default 500)."}
-  }
-}`),
-	}, `{"path": "src"}`, parseFolder(lsLimit),
-		func(c folderCall) string { return c.path },
-		func(p place, _ folderCall) (tool.Effect, error) { return readIn(p, "ls "), nil }, s.list)
+		Parameters:  parameters[listCall](),
+	}, `{"path": "src"}`, nil,
+		func(c listCall) string { return c.Path },
+		func(p place, _ listCall) (tool.Effect, error) { return readIn(p, "ls "), nil }, s.list)
 }
 
-// folderCall has the arguments of calls that look through a folder.
-type folderCall struct {
-	path  string
-	limit int
+type listCall struct {
+	Path  string `arg:"path" unset:"." about:"The folder, relative to the project (default: the project)."`
+	Limit int    `arg:"limit" least:"1" most:"100000" unset:"500" about:"At most so many names (default 500)."`
 }
 
-// parseFolder reads them. unset is the limit where none is given.
-func parseFolder(unset int) func(*arguments) folderCall {
-	return func(a *arguments) folderCall {
-		return folderCall{cmp.Or(a.text("path"), "."), a.count("limit", unset, 100_000)}
-	}
-}
-
-// readIn is the effect of such a call.
+// readIn is the effect of a call that looks through a folder.
 func readIn(p place, line string) tool.Effect {
 	return tool.Effect{Kind: tool.Read, Line: line + p.shown}
 }
 
-func (s *Set) list(_ context.Context, p place, c folderCall, _ tool.Call) (tool.Result, error) {
+func (s *Set) list(_ context.Context, p place, c listCall, _ tool.Call) (tool.Result, error) {
 	t, info, err := s.open(p)
 	if err != nil {
 		return tool.Result{}, err
@@ -74,7 +57,7 @@ func (s *Set) list(_ context.Context, p place, c folderCall, _ tool.Call) (tool.
 		return tool.Text("(the folder is empty)"), nil
 	}
 	var names []string
-	for _, d := range list[:min(c.limit, len(list))] {
+	for _, d := range list[:min(c.Limit, len(list))] {
 		name := oneName(d.Name())
 		switch {
 		case d.IsDir():
@@ -85,8 +68,8 @@ func (s *Set) list(_ context.Context, p place, c folderCall, _ tool.Call) (tool.
 		names = append(names, name)
 	}
 	more := ""
-	if len(list) > c.limit {
-		more = fmt.Sprintf("%d of %d names; give a larger limit for the rest", c.limit, len(list))
+	if len(list) > c.Limit {
+		more = fmt.Sprintf("%d of %d names; give a larger limit for the rest", c.Limit, len(list))
 	}
 	r := tool.Text(strings.Join(names, "\n") + note(more))
 	r.Details = tool.Details{Truncated: more != ""}.JSON()
@@ -95,38 +78,35 @@ func (s *Set) list(_ context.Context, p place, c folderCall, _ tool.Call) (tool.
 
 var errNotFolder = errors.New("it is a file, not a folder")
 
-const findLimit = 1_000 // names, where the call has no limit
-
 func (s *Set) findTool() tool.Tool {
 	return at(s, model.Tool{
 		Name: "find",
 		Description: "Find files and folders by name. What .gitignore names is left out, hidden files are not. " +
 			"Results are relative to the project; folders end with /.",
-		Parameters: json.RawMessage(`{
-  "type": "object",
-  "properties": {
-    "pattern": {"type": "string", "description": "A glob: *.go anywhere below, src/**/*_test.go from the path on; ** is any number of folders, {a,b} is one of both."},
-    "path": {"type": "string", "description": "The folder to look in (default: the project)."},
-    "limit": {"type": "integer", "minimum": 1, "description": "At most so many (default 1000)."}
-  },
-  "required": ["pattern"]
-}`),
+		Parameters: parameters[findCall](),
 	}, `{"pattern": "**/*.go", "path": "src"}`,
-		func(a *arguments) findCall { return findCall{parseGlob(a, "pattern"), parseFolder(findLimit)(a)} },
-		func(c findCall) string { return c.path },
-		func(p place, c findCall) (tool.Effect, error) { return readIn(p, "find "+string(c.glob)+" in "), nil }, s.find)
+		func(a *arguments) findCall {
+			c := read[findCall](a)
+			c.Pattern = parseGlob(a, "pattern", c.Pattern)
+			return c
+		},
+		func(c findCall) string { return c.Path },
+		func(p place, c findCall) (tool.Effect, error) {
+			return readIn(p, "find "+string(c.Pattern)+" in "), nil
+		}, s.find)
 }
 
 type findCall struct {
-	glob
-	folderCall
+	Pattern glob   `arg:"pattern!" about:"A glob: *.go anywhere below, src/**/*_test.go from the path on; ** is any number of folders, {a,b} is one of both."`
+	Path    string `arg:"path" unset:"." about:"The folder to look in (default: the project)."`
+	Limit   int    `arg:"limit" least:"1" most:"100000" unset:"1000" about:"At most so many (default 1000)."`
 }
 
 // glob is a pattern for paths. Without a slash it is about names.
 type glob string
 
-func parseGlob(a *arguments, name string) glob {
-	pattern := strings.TrimPrefix(a.need(name), "./")
+func parseGlob(a *arguments, name string, g glob) glob {
+	pattern := strings.TrimPrefix(string(g), "./")
 	switch {
 	case pattern == "":
 		a.bad(name, "the pattern is empty")
@@ -158,11 +138,11 @@ func (s *Set) find(ctx context.Context, p place, c findCall, _ tool.Call) (tool.
 	var found []string
 	more := ""
 	err = t.walk(ctx, func(name string, d fs.DirEntry) error {
-		if !c.match(t.rel(name)) {
+		if !c.Pattern.match(t.rel(name)) {
 			return nil
 		}
-		if len(found) == c.limit {
-			more = fmt.Sprintf("there are more than %d; narrow the pattern down or give a larger limit", c.limit)
+		if len(found) == c.Limit {
+			more = fmt.Sprintf("there are more than %d; narrow the pattern down or give a larger limit", c.Limit)
 			return fs.SkipAll
 		}
 		shown := t.shown(name)
@@ -177,7 +157,7 @@ func (s *Set) find(ctx context.Context, p place, c findCall, _ tool.Call) (tool.
 	}
 	text := strings.Join(found, "\n")
 	if len(found) == 0 {
-		text = "Nothing found: no name matches " + oneName(string(c.glob))
+		text = "Nothing found: no name matches " + oneName(string(c.Pattern))
 	}
 	r := tool.Text(text + note(more, t.rest()))
 	r.Details = tool.Details{Truncated: more != "" || t.full}.JSON()

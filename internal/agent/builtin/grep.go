@@ -3,7 +3,6 @@ package builtin
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"io/fs"
@@ -17,10 +16,8 @@ import (
 )
 
 const (
-	grepLimit   = 100      // lines that match, where the call has no limit
-	grepContext = 100      // lines around each at most
-	grepLine    = 500      // characters of a line that are shown
-	grepBytes   = 32 << 20 // of a file that is searched
+	grepLine  = 500      // characters of a line that are shown
+	grepBytes = 32 << 20 // of a file that is searched
 )
 
 func (s *Set) grepTool() tool.Tool {
@@ -28,53 +25,44 @@ func (s *Set) grepTool() tool.Tool {
 		Name: "grep",
 		Description: "Search the lines of files for a regular expression. What .gitignore names is left out, and files that are no text. " +
 			"Each line comes as path:number: text.",
-		Parameters: json.RawMessage(`{
-  "type": "object",
-  "properties": {
-    "pattern": {"type": "string", "description": "A regular expression in the syntax of RE2: no look-around, no back references."},
-    "path": {"type": "string", "description": "The folder or file to search (default: the project)."},
-    "glob": {"type": "string", "description": "Only files that match: *.go, src/**/*.ts."},
-    "ignoreCase": {"type": "boolean", "description": "Upper and lower case are the same."},
-    "literal": {"type": "boolean", "description": "The pattern is plain text."},
-    "context": {"type": "integer", "minimum": 0, "description": "So many lines before and after each match."},
-    "limit": {"type": "integer", "minimum": 1, "description": "At most so many matches (default 100)."}
-  },
-  "required": ["pattern"]
-}`),
+		Parameters: parameters[grepCall](),
 	}, `{"pattern": "func main", "path": "src", "glob": "*.go"}`, parseGrep,
-		func(c grepCall) string { return c.path },
-		func(p place, c grepCall) (tool.Effect, error) { return readIn(p, "grep "+c.pattern+" in "), nil }, s.grep)
+		func(c grepCall) string { return c.Path },
+		func(p place, c grepCall) (tool.Effect, error) { return readIn(p, "grep "+c.Pattern+" in "), nil }, s.grep)
 }
 
 type grepCall struct {
-	pattern string // as the model wrote it
-	folderCall
-	re     *regexp.Regexp
-	glob   glob // "" for all
-	around int
+	Pattern    string `arg:"pattern!" about:"A regular expression in the syntax of RE2: no look-around, no back references."`
+	Path       string `arg:"path" unset:"." about:"The folder or file to search (default: the project)."`
+	Glob       glob   `arg:"glob" about:"Only files that match: *.go, src/**/*.ts."`
+	IgnoreCase bool   `arg:"ignoreCase" about:"Upper and lower case are the same."`
+	Literal    bool   `arg:"literal" about:"The pattern is plain text."`
+	Context    int    `arg:"context" least:"0" most:"100" about:"So many lines before and after each match."`
+	Limit      int    `arg:"limit" least:"1" most:"100000" unset:"100" about:"At most so many matches (default 100)."`
+	re         *regexp.Regexp
 }
 
 func parseGrep(a *arguments) grepCall {
-	c := grepCall{pattern: a.need("pattern"), folderCall: parseFolder(grepLimit)(a), around: int(a.number("context", 0, 0, grepContext))}
-	if c.pattern == "" {
+	c := read[grepCall](a)
+	if c.Pattern == "" {
 		a.bad("pattern", "the pattern is empty")
 	}
-	expr := c.pattern
-	if a.flag("literal") {
+	expr := c.Pattern
+	if c.Literal {
 		expr = regexp.QuoteMeta(expr)
 	}
-	if a.flag("ignoreCase") {
+	if c.IgnoreCase {
 		expr = "(?i)" + expr
 	}
 	var err error
 	if c.re, err = regexp.Compile(expr); err != nil && a.err == nil {
 		a.err = &Error{
-			Op: "grep", Subject: oneLine(c.pattern), Err: wrong(strings.TrimPrefix(err.Error(), "error parsing regexp: ")),
+			Op: "grep", Subject: oneLine(c.Pattern), Err: wrong(strings.TrimPrefix(err.Error(), "error parsing regexp: ")),
 			Hint: "the syntax is that of RE2, without look-around and back references; for plain text give \"literal\": true",
 		}
 	}
-	if a.text("glob") != "" {
-		c.glob = parseGlob(a, "glob")
+	if c.Glob != "" {
+		c.Glob = parseGlob(a, "glob", c.Glob)
 	}
 	return c
 }
@@ -100,7 +88,7 @@ func (s *Set) grep(ctx context.Context, p place, c grepCall, _ tool.Call) (tool.
 	h := &hits{call: c}
 	if info.IsDir() {
 		err = t.walk(ctx, func(name string, d fs.DirEntry) error {
-			if !d.Type().IsRegular() || c.glob != "" && !c.glob.match(t.rel(name)) {
+			if !d.Type().IsRegular() || c.Glob != "" && !c.Glob.match(t.rel(name)) {
 				return nil
 			}
 			if permission.Secret(name) {
@@ -127,10 +115,10 @@ func (s *Set) grep(ctx context.Context, p place, c grepCall, _ tool.Call) (tool.
 	text := strings.TrimSuffix(h.out.String(), "\n")
 	var more, cut, large string
 	if h.count == 0 {
-		text = "No line matches " + oneName(c.pattern)
+		text = "No line matches " + oneName(c.Pattern)
 	}
 	if h.more {
-		more = fmt.Sprintf("there are more than %d matches; narrow the search down or give a larger limit", c.limit)
+		more = fmt.Sprintf("there are more than %d matches; narrow the search down or give a larger limit", c.Limit)
 	}
 	if h.clipped {
 		cut = "long lines are cut; read the file for the whole of them"
@@ -191,13 +179,13 @@ func (h *hits) in(ctx context.Context, shown string, data []byte) error {
 		if !c.re.Match(bytes.TrimSuffix(lines[i], []byte("\r"))) {
 			continue
 		}
-		if h.count == c.limit {
+		if h.count == c.Limit {
 			h.more = true
 			return nil
 		}
 		h.count++
-		from := max(told, i-c.around)
-		if c.around > 0 && h.out.Len() > 0 && (told == 0 || from > told) {
+		from := max(told, i-c.Context)
+		if c.Context > 0 && h.out.Len() > 0 && (told == 0 || from > told) {
 			h.out.WriteString("--\n")
 		}
 		for k := from; k < i; k++ {
@@ -205,7 +193,7 @@ func (h *hits) in(ctx context.Context, shown string, data []byte) error {
 		}
 		h.tell(shown, ":", i, lines[i])
 		told = i + 1
-		for k := told; k <= i+c.around && k < len(lines); k++ {
+		for k := told; k <= i+c.Context && k < len(lines); k++ {
 			if c.re.Match(bytes.TrimSuffix(lines[k], []byte("\r"))) {
 				break // it is told as a match of its own
 			}

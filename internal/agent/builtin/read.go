@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -24,7 +23,6 @@ import (
 
 // What one call of read brings at most.
 const (
-	readLines  = 2_000     // where the call has no limit
 	readBytes  = 256 << 10 // of text
 	imageBytes = 5 << 20   // of an image
 	// countBytes is up to which size of a file its lines are counted.
@@ -36,32 +34,22 @@ func (s *Set) readTool() tool.Tool {
 		Name: "read",
 		Description: "Read a file: a text, 2000 lines and 256 KiB at a time, or an image (PNG, JPEG, GIF, WebP). " +
 			"What is left out, and how to go on, is said at the end.",
-		Parameters: json.RawMessage(`{
-  "type": "object",
-  "properties": {
-    "path": {"type": "string", "description": "The file, relative to the project. An absolute path outside of it asks the user."},
-    "offset": {"type": "integer", "minimum": 1, "description": "The line to begin with, from 1 on."},
-    "limit": {"type": "integer", "minimum": 1, "description": "At most so many lines."}
-  },
-  "required": ["path"]
-}`),
+		Parameters: parameters[readCall](),
 	}, `{"path": "src/main.go", "offset": 1, "limit": 200}`,
-		func(a *arguments) readCall {
-			return readCall{a.need("path"), a.count("offset", 1, 1<<31-1), a.count("limit", readLines, 1<<31-1)}
-		},
-		func(c readCall) string { return c.path },
+		nil, func(c readCall) string { return c.Path },
 		func(p place, c readCall) (tool.Effect, error) {
 			e := tool.Effect{Kind: tool.Read, Line: "read " + p.shown}
-			if c.offset > 1 {
-				e.Line += fmt.Sprintf(", from line %d on", c.offset)
+			if c.Offset > 1 {
+				e.Line += fmt.Sprintf(", from line %d on", c.Offset)
 			}
 			return e, nil
 		}, s.read)
 }
 
 type readCall struct {
-	path          string
-	offset, limit int
+	Path   string `arg:"path!" about:"The file, relative to the project. An absolute path outside of it asks the user."`
+	Offset int    `arg:"offset" least:"1" most:"2147483647" unset:"1" about:"The line to begin with, from 1 on."`
+	Limit  int    `arg:"limit" least:"1" most:"2147483647" unset:"2000" about:"At most so many lines."`
 }
 
 func (s *Set) read(ctx context.Context, p place, c readCall, _ tool.Call) (tool.Result, error) {
@@ -139,7 +127,7 @@ func readText(ctx context.Context, r *bufio.Reader, p place, c readCall, size in
 			return tool.Result{}, ctx.Err()
 		}
 		keep := readBytes
-		if more || n+1 < c.offset {
+		if more || n+1 < c.Offset {
 			keep = 0
 		}
 		line, length, err := nextLine(r, keep)
@@ -149,10 +137,10 @@ func readText(ctx context.Context, r *bufio.Reader, p place, c readCall, size in
 		if err != nil {
 			return tool.Result{}, err
 		}
-		if n++; n < c.offset || more {
+		if n++; n < c.Offset || more {
 			continue
 		}
-		if shown > 0 && (shown == c.limit || int64(out.Len())+length+1 > readBytes) {
+		if shown > 0 && (shown == c.Limit || int64(out.Len())+length+1 > readBytes) {
 			more = true
 			if size > countBytes {
 				break
@@ -178,18 +166,18 @@ func readText(ctx context.Context, r *bufio.Reader, p place, c readCall, size in
 		repaired = repaired || good != string(line)
 		out.WriteString(good)
 	}
-	last := c.offset + shown - 1
+	last := c.Offset + shown - 1
 	switch {
 	case n == 0:
 		return tool.Text("(the file is empty)"), nil
 	case shown == 0:
-		return tool.Result{}, &Error{Op: "read", Subject: p.shown, Err: wrong(fmt.Sprintf("the file has %d %s, there is no line %d", n, plural(n, "line", "lines"), c.offset)), Hint: "give a smaller offset"}
+		return tool.Result{}, &Error{Op: "read", Subject: p.shown, Err: wrong(fmt.Sprintf("the file has %d %s, there is no line %d", n, plural(n, "line", "lines"), c.Offset)), Hint: "give a smaller offset"}
 	case more && size > countBytes:
-		notes = append(notes, fmt.Sprintf("lines %d to %d of a file of %d bytes; go on with offset %d", c.offset, last, size, last+1))
+		notes = append(notes, fmt.Sprintf("lines %d to %d of a file of %d bytes; go on with offset %d", c.Offset, last, size, last+1))
 	case more:
-		notes = append(notes, fmt.Sprintf("lines %d to %d of %d; go on with offset %d", c.offset, last, n, last+1))
-	case c.offset > 1:
-		notes = append(notes, fmt.Sprintf("lines %d to %d of %d", c.offset, last, n))
+		notes = append(notes, fmt.Sprintf("lines %d to %d of %d; go on with offset %d", c.Offset, last, n, last+1))
+	case c.Offset > 1:
+		notes = append(notes, fmt.Sprintf("lines %d to %d of %d", c.Offset, last, n))
 	}
 	if repaired {
 		notes = append(notes, "bytes that are no UTF-8 are shown as \uFFFD")
