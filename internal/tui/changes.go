@@ -14,14 +14,7 @@ import (
 // showChanges is /diff.
 func showChanges(f front) {
 	a := f.host().Agent()
-	var changed []files.Changed
-	f.run("looking at what was changed", func(ctx context.Context) (err error) {
-		changed, err = a.Changes(ctx, "")
-		return err
-	}, func(err error) {
-		if failed(f, "diff", err) {
-			return
-		}
+	get(f, "looking at what was changed", "diff", func(ctx context.Context) ([]files.Changed, error) { return a.Changes(ctx, "") }, func(changed []files.Changed) {
 		if len(changed) == 0 {
 			f.note("the tools have changed no files in this session")
 			return
@@ -104,14 +97,8 @@ func restore(f front, turn string, force bool, then func()) {
 		return err
 	}, func(err error) {
 		if errors.Is(err, files.ErrChanged) {
-			f.choose(widget.Question{
-				Title: "restore all the same?", Text: err.Error(), Safe: 1,
-				Options: []widget.Option{{ID: "yes", Key: "y", Text: "yes; what stands there now is kept, and /undo brings it back"}, {ID: "no", Key: "n", Text: "no"}},
-			}, true, func(option string) {
-				if option == "yes" {
-					restore(f, turn, true, then)
-				}
-			})
+			q := widget.Question{Title: "restore all the same?", Text: err.Error()}
+			yesNo(f, q, true, "yes; what stands there now is kept, and /undo brings it back", "no", func() { restore(f, turn, true, then) })
 			return
 		}
 		if failed(f, "undo", err) {

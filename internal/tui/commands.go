@@ -91,7 +91,7 @@ func commands() []cmd {
 		{"model", "[provider/id]", "let another model answer", chooseModel},
 		{"reasoning", "[level]", "how much the model reasons", chooseReasoning},
 		{"mode", "[mode]", "what is done without asking", chooseMode},
-		{"resume", "", "continue another session", func(f front, _ string) { resume(f) }},
+		{"resume", "", "continue another session", func(f front, _ string) { listSessions(f, false) }},
 		{"new", "", "begin a new session; this one stays", begun},
 		{"clear", "", "the same as /new: nothing is deleted", begun},
 		{"fork", "[id]", "go on in a copy of the session", fork},
@@ -174,6 +174,26 @@ func failed(f front, what string, err error) bool {
 	return true
 }
 
+// get is run for work that finds something out: then is called with it, where that did not fail.
+func get[T any](f front, doing, what string, work func(ctx context.Context) (T, error), then func(T)) {
+	var got T
+	f.run(doing, func(ctx context.Context) (err error) { got, err = work(ctx); return err }, func(err error) {
+		if !failed(f, what, err) {
+			then(got)
+		}
+	})
+}
+
+// yesNo asks the user for a yes.
+func yesNo(f front, q widget.Question, sudden bool, yes, no string, then func()) {
+	q.Safe, q.Options = 1, []widget.Option{{ID: "yes", Key: "y", Text: yes}, {ID: "no", Key: "n", Text: no}}
+	f.choose(q, sudden, func(option string) {
+		if option == "yes" {
+			then()
+		}
+	})
+}
+
 func goOn(f front) {
 	a := f.host().Agent()
 	f.quietly(a.Continue, func(err error) {
@@ -201,7 +221,7 @@ func begin(f front, c Config) {
 		f.note("this project has hooks or servers that are not run, because it is not trusted: /trust shows them and asks")
 	}
 	if c.Choose {
-		resume(f)
+		listSessions(f, false)
 	}
 }
 
@@ -218,20 +238,12 @@ func trust(f front) {
 		f.note("there is nothing in this project that needs to be trusted")
 		return
 	}
-	q := widget.Question{
-		Title: "trust this project?", Text: "Its programs run with your rights, without asking.", Body: strings.Join(t.Untrusted(), "\n"), Safe: 1,
-		Options: []widget.Option{{ID: "yes", Key: "y", Text: "yes, from now on"}, {ID: "no", Key: "n", Text: "no"}},
-	}
-	f.choose(q, false, func(option string) {
-		if option != "yes" {
-			return
-		}
+	q := widget.Question{Title: "trust this project?", Text: "Its programs run with your rights, without asking.", Body: strings.Join(t.Untrusted(), "\n")}
+	yesNo(f, q, false, "yes, from now on", "no", func() {
 		f.quietly(t.Trust, func(err error) {
-			if err != nil {
-				f.fail("trust the project", err)
-				return
+			if !failed(f, "trust the project", err) {
+				f.note("the project is trusted; its hooks count from the next session on, its servers from the next start on")
 			}
-			f.note("the project is trusted; its hooks count from the next session on, its servers from the next start on")
 		})
 	})
 }

@@ -26,13 +26,9 @@ var CategoryWords = [token.NumCategories]string{
 	token.Shell: "shell", token.Custom: "from programs", token.Unattributed: "not in the log",
 }
 
-func showContext(f front) {
-	showSnapshot(f, "context", func(x *contextSnapshot, width int) string { return contextText(x, width) })
-}
+func showContext(f front) { showSnapshot(f, "context", contextText) }
 
-func explain(f front) {
-	showSnapshot(f, "explain", func(x *contextSnapshot, width int) string { return explainText(x, width) })
-}
+func explain(f front) { showSnapshot(f, "explain", explainText) }
 
 // contextSnapshot is what is known of the context.
 type contextSnapshot struct {
@@ -43,16 +39,12 @@ type contextSnapshot struct {
 
 func showSnapshot(f front, title string, text func(x *contextSnapshot, width int) string) {
 	a := f.host().Agent()
-	var x contextSnapshot
-	f.run("looking at the context", func(ctx context.Context) (err error) {
+	get(f, "looking at the context", title, func(ctx context.Context) (x contextSnapshot, err error) {
 		if x.Explanation, err = a.Explain(ctx); err == nil {
 			x.path, err = a.Path(ctx)
 		}
-		return err
-	}, func(err error) {
-		if failed(f, title, err) {
-			return
-		}
+		return x, err
+	}, func(x contextSnapshot) {
 		x.state = a.State()
 		f.soon(title, func() { f.show(title, func(width int) string { return text(&x, width) }) })
 	})
@@ -249,16 +241,12 @@ func showFound(f front, found *clew.Found, words string) {
 	if found.Next > 0 {
 		title += fmt.Sprintf(", the best %d", found.Next)
 	}
+	a := f.host().Agent()
 	f.pick(&list{PickerOptions: widget.PickerOptions{Title: title}, items: items, picked: func(id string) {
-		a := f.host().Agent()
-		var got *clew.Recalled
-		f.run("reading it", func(ctx context.Context) (err error) {
-			got, err = a.Recall(ctx, id, clew.RecallOptions{Max: recallMost})
-			return err
-		}, func(err error) {
-			if !failed(f, "recall", err) {
-				f.soon("what was found", func() { showRecalled(f, got, id) })
-			}
+		get(f, "reading it", "recall", func(ctx context.Context) (*clew.Recalled, error) {
+			return a.Recall(ctx, id, clew.RecallOptions{Max: recallMost})
+		}, func(got *clew.Recalled) {
+			f.soon("what was found", func() { showRecalled(f, got, id) })
 		})
 	}})
 }

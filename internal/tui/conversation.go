@@ -25,19 +25,13 @@ func compactFirst(f front, req agent.CompactRequest) {
 		return
 	}
 	a := f.host().Agent()
-	var rep *agent.CompactReport
 	req.Preview = true
-	f.run("making a preview of the compaction", func(ctx context.Context) (err error) {
-		rep, err = a.Compact(ctx, req)
-		return err
-	}, func(err error) {
-		switch {
-		case failed(f, "compact", err):
-		case !rep.Act:
+	get(f, "making a preview of the compaction", "compact", func(ctx context.Context) (*agent.CompactReport, error) { return a.Compact(ctx, req) }, func(rep *agent.CompactReport) {
+		if !rep.Act {
 			f.note(nothing(rep.Why))
-		default:
-			f.soon("the preview of the compaction", func() { showPreview(f, rep, req) })
+			return
 		}
+		f.soon("the preview of the compaction", func() { showPreview(f, rep, req) })
 	})
 }
 
@@ -71,14 +65,9 @@ func previewHead(rep *agent.CompactReport) []string {
 func showPreview(f front, rep *agent.CompactReport, req agent.CompactRequest) {
 	head := previewHead(rep)
 	if rep.Summary == "" {
-		f.choose(widget.Question{
-			Title: "compact?", Text: strings.Join(head, "\n"), Safe: 1,
-			Options: []widget.Option{{ID: "yes", Key: "y", Text: "yes"}, {ID: "no", Key: "n", Text: "no, leave it as it is"}},
-		}, true, func(option string) {
-			if option == "yes" {
-				req.Preview = false
-				compactNow(f, req)
-			}
+		yesNo(f, widget.Question{Title: "compact?", Text: strings.Join(head, "\n")}, true, "yes", "no, leave it as it is", func() {
+			req.Preview = false
+			compactNow(f, req)
 		})
 		return
 	}
@@ -106,42 +95,32 @@ func editSummary(f front, head []string, title string, rep *agent.CompactReport,
 		return fmt.Sprintf("~%s of %s tokens, %s", widget.Tokens(n), widget.Tokens(most), widget.Counted(utf8.RuneCountInString(text), "character")), false
 	}
 	f.editWith(head, title, text, note, func(text string) {
-		a := f.host().Agent()
-		var done *agent.CompactReport
-		f.run("compacting", func(ctx context.Context) (err error) {
-			done, err = a.Compact(ctx, agent.CompactRequest{Summary: text, FirstKept: rep.FirstKept})
-			return err
-		}, func(err error) {
-			compacted(f, done, err)
-			if err == nil && done.Act && done.Summarizer != "user" && done.Summarizer != "" {
-				f.fault("your summary was too long beside the user's words, and " + done.Summarizer + " made another one. Your text is open again: /undo, then /compact, takes a shorter one")
-				f.showText("your summary, which was not taken", text)
-			}
-		})
+		compactNow(f, agent.CompactRequest{Summary: text, FirstKept: rep.FirstKept})
 	})
 }
 
-// compactNow makes a pass. What it did the events say.
+// compactNow makes a pass, and says what its events do not.
 func compactNow(f front, req agent.CompactRequest) {
 	a := f.host().Agent()
 	var rep *agent.CompactReport
 	f.run("compacting", func(ctx context.Context) (err error) {
 		rep, err = a.Compact(ctx, req)
 		return err
-	}, func(err error) { compacted(f, rep, err) })
-}
-
-// compacted says what the events of a pass do not.
-func compacted(f front, rep *agent.CompactReport, err error) {
-	switch {
-	case err != nil && cancelled(err): // the events have said so, if it had begun
-	case err != nil:
-		f.fail("compact", err)
-	case !rep.Act:
-		f.note(nothing(rep.Why))
-	case len(rep.Deleted) > 0:
-		f.note(widget.Counted(len(rep.Deleted), "file") + " of what was offloaded deleted: nothing names them any more")
-	}
+	}, func(err error) {
+		switch {
+		case err != nil && cancelled(err): // the events have said so, if it had begun
+		case err != nil:
+			f.fail("compact", err)
+		case !rep.Act:
+			f.note(nothing(rep.Why))
+		case len(rep.Deleted) > 0:
+			f.note(widget.Counted(len(rep.Deleted), "file") + " of what was offloaded deleted: nothing names them any more")
+		}
+		if err == nil && rep.Act && req.Summary != "" && rep.Summarizer != "user" && rep.Summarizer != "" {
+			f.fault("your summary was too long beside the user's words, and " + rep.Summarizer + " made another one. Your text is open again: /undo, then /compact, takes a shorter one")
+			f.showText("your summary, which was not taken", req.Summary)
+		}
+	})
 }
 
 // undoCompaction takes the last pass back.
@@ -196,14 +175,13 @@ func undoWith(f front, opt session.UndoOptions, other func(error)) {
 // goBefore goes to where the conversation stood before a pass.
 func goBefore(f front, pass string) {
 	a := f.host().Agent()
-	var b *clew.Branched
-	f.run("going back", func(ctx context.Context) error {
+	get(f, "going back", "move", func(ctx context.Context) (*clew.Branched, error) {
 		e, err := a.Session().Log().Store().Get(ctx, pass)
-		if err == nil {
-			b, err = a.Navigate(ctx, e.ParentID, clew.BranchOptions{})
+		if err != nil {
+			return nil, err
 		}
-		return err
-	}, func(err error) { arrived(f, b, err) })
+		return a.Navigate(ctx, e.ParentID, clew.BranchOptions{})
+	}, func(b *clew.Branched) { arrived(f, b) })
 }
 
 // countedThat writes "1 message waits", "2 messages wait".
@@ -215,11 +193,8 @@ func countedThat(n int, word, verb string) string {
 }
 
 // arrived says where a move has led.
-func arrived(f front, b *clew.Branched, err error) {
-	switch {
-	case failed(f, "move", err):
-		return
-	case b.Why != "":
+func arrived(f front, b *clew.Branched) {
+	if b.Why != "" {
 		f.note(b.Why)
 	}
 	if b.Leaf != b.From {
@@ -239,62 +214,32 @@ func arrived(f front, b *clew.Branched, err error) {
 	}
 }
 
-// messages are what can be pinned: what the user and the model have said.
-func messages(ctx context.Context, a *agent.Agent, want func(agent.Shown) bool) ([]widget.Item, error) {
-	path, err := a.Path(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var items []widget.Item
-	for _, s := range path {
-		if s.Message == nil || s.Type != session.TypeMessage || !want(s) {
-			continue
-		}
-		said := s.Message.Text()
-		if said == "" {
-			continue
-		}
-		items = append(items, widget.Item{ID: s.ID, Cells: []string{text.FirstLine(said), string(s.Message.Role), s.Time.Local().Format("15:04")}, Detail: "[#" + s.ID + "] " + said})
-	}
-	return items, nil
-}
-
 func pin(f front, id string) {
-	if id != "" {
-		setPin(f, id, true)
-		return
-	}
-	pickMessage(f, "pin an entry, so that it is never summarized", "there is nothing to pin", func(s agent.Shown) bool {
+	pickMessage(f, id, "pin an entry, so that it is never summarized", "there is nothing to pin", func(s agent.Shown) bool {
 		r := s.Message.Role
 		return !s.Fate.Pinned && (r == message.RoleUser || r == message.RoleAssistant)
 	}, func(id string) { setPin(f, id, true) })
 }
 
 func unpin(f front, id string) {
-	if id != "" {
-		setPin(f, id, false)
-		return
-	}
-	pickMessage(f, "unpin", "nothing is pinned", func(s agent.Shown) bool { return s.Fate.Pinned }, func(id string) { setPin(f, id, false) })
+	pickMessage(f, id, "unpin", "nothing is pinned", func(s agent.Shown) bool { return s.Fate.Pinned }, func(id string) { setPin(f, id, false) })
 }
 
 // omit takes a message out of the context, or all from one to another: "id" or "id id". What it
 // did the events say.
 func omit(f front, ids string) {
-	if ids == "" {
-		pickMessage(f, "omit a message; /undo brings it back", "there is nothing to omit", func(s agent.Shown) bool {
-			return s.Fate.Fate == compact.FateVerbatim || s.Fate.Fate == compact.FateEdited
-		}, func(id string) { omit(f, id) })
-		return
-	}
+	pickMessage(f, ids, "omit a message; /undo brings it back", "there is nothing to omit", func(s agent.Shown) bool {
+		return s.Fate.Fate == compact.FateVerbatim || s.Fate.Fate == compact.FateEdited
+	}, func(ids string) { omitFromTo(f, ids) })
+}
+
+func omitFromTo(f front, ids string) {
 	from, to, _ := strings.Cut(ids, " ")
 	a := f.host().Agent()
-	var rep *agent.CompactReport
-	f.run("taking it out of the context", func(ctx context.Context) (err error) {
-		rep, err = a.Omit(ctx, bareID(from), bareID(strings.TrimSpace(to)))
-		return err
-	}, func(err error) {
-		if !failed(f, "omit", err) && !rep.Act {
+	get(f, "taking it out of the context", "omit", func(ctx context.Context) (*agent.CompactReport, error) {
+		return a.Omit(ctx, bareID(from), bareID(strings.TrimSpace(to)))
+	}, func(rep *agent.CompactReport) {
+		if !rep.Act {
 			f.note("nothing was omitted: " + rep.Why)
 		}
 	})
@@ -303,15 +248,20 @@ func omit(f front, ids string) {
 // bareID is an id as it stands in a text, "[#0a1b]", without its marks.
 func bareID(s string) string { return strings.Trim(s, "[]#") }
 
-func pickMessage(f front, title, none string, want func(agent.Shown) bool, picked func(id string)) {
-	a := f.host().Agent()
-	var items []widget.Item
-	f.run("reading the session", func(ctx context.Context) (err error) {
-		items, err = messages(ctx, a, want)
-		return err
-	}, func(err error) {
-		if failed(f, title, err) {
-			return
+// pickMessage lets the user take a message that was said, where none was named.
+func pickMessage(f front, id, title, none string, want func(agent.Shown) bool, picked func(id string)) {
+	if id != "" {
+		picked(id)
+		return
+	}
+	get(f, "reading the session", title, f.host().Agent().Path, func(path []agent.Shown) {
+		var items []widget.Item
+		for _, s := range path {
+			if s.Message == nil || s.Type != session.TypeMessage || s.Message.Text() == "" || !want(s) {
+				continue
+			}
+			said := s.Message.Text()
+			items = append(items, widget.Item{ID: s.ID, Cells: []string{text.FirstLine(said), string(s.Message.Role), s.Time.Local().Format("15:04")}, Detail: "[#" + s.ID + "] " + said})
 		}
 		if len(items) == 0 {
 			f.note(none)

@@ -263,9 +263,9 @@ func TestTreeAfterALabel(t *testing.T) {
 // TestMovedCounts: what is said of one message is said of one.
 func TestMovedCounts(t *testing.T) {
 	x := newTerm(t, nil)
-	arrived(x.u, &clew.Branched{From: "b", Leaf: "a", Left: 1}, nil)
+	arrived(x.u, &clew.Branched{From: "b", Leaf: "a", Left: 1})
 	x.sees("moved; 1 message stays on the branch that was left")
-	arrived(x.u, &clew.Branched{From: "b", Leaf: "a", Left: 2}, nil)
+	arrived(x.u, &clew.Branched{From: "b", Leaf: "a", Left: 2})
 	x.sees("moved; 2 messages stay on the branch that was left")
 }
 

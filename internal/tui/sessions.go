@@ -76,20 +76,12 @@ func export(f front, args string) {
 	if strings.ContainsAny(args, "./\\") {
 		format, path = "", args
 	}
-	written := ""
-	f.run("writing the session", func(ctx context.Context) (err error) {
-		written, err = f.host().Export(ctx, format, path)
-		return err
-	}, func(err error) {
-		if !failed(f, "export", err) {
-			f.note("written to " + written + "; keys and passwords were taken out")
-		}
+	get(f, "writing the session", "export", func(ctx context.Context) (string, error) { return f.host().Export(ctx, format, path) }, func(written string) {
+		f.note("written to " + written + "; keys and passwords were taken out")
 	})
 }
 
-// resume lists the sessions, of this project or all.
-func resume(f front) { listSessions(f, false) }
-
+// listSessions lists the sessions, of this project or all.
 func listSessions(f front, all bool) {
 	h := f.host()
 	var found []sessions.Found
@@ -97,12 +89,6 @@ func listSessions(f front, all bool) {
 	read := func(ctx context.Context) (err error) {
 		found, err = h.Sessions(ctx, all)
 		return err
-	}
-	title := func() string {
-		if all {
-			return "sessions of all projects"
-		}
-		return "sessions of this project"
 	}
 	again := func(what string, work func(ctx context.Context) error) {
 		f.quietly(func(ctx context.Context) error {
@@ -133,7 +119,10 @@ func listSessions(f front, all bool) {
 		if failed(f, "resume", err) {
 			return
 		}
-		l.Title = title()
+		l.Title = "sessions of this project"
+		if all {
+			l.Title = "sessions of all projects"
+		}
 		l.items = sessionItems(found, h.Agent().State().File)
 		f.soon("the list of sessions", func() { f.pick(l) })
 	})

@@ -15,15 +15,7 @@ import (
 )
 
 func openTree(f front) {
-	a := f.host().Agent()
-	var nodes []agent.Node
-	f.run("reading the tree", func(ctx context.Context) (err error) {
-		nodes, err = a.Tree(ctx)
-		return err
-	}, func(err error) {
-		if failed(f, "tree", err) {
-			return
-		}
+	get(f, "reading the tree", "tree", f.host().Agent().Tree, func(nodes []agent.Node) {
 		if len(nodes) == 0 {
 			f.note("nothing was said yet: there is no tree")
 			return
@@ -54,16 +46,13 @@ func onTree(f front, t treeFront, nodes *[]agent.Node, msg any) {
 			})
 		})
 	case widget.TreeCopyMsg:
-		var text string
-		f.quietly(func(ctx context.Context) error {
-			r, err := a.Recall(ctx, msg.ID, clew.RecallOptions{Max: -1})
-			if err == nil {
-				text = r.Text
-			}
+		var r *clew.Recalled
+		f.quietly(func(ctx context.Context) (err error) {
+			r, err = a.Recall(ctx, msg.ID, clew.RecallOptions{Max: -1})
 			return err
 		}, func(err error) {
 			if !failed(f, "copy", err) {
-				f.copy(text)
+				f.copy(r.Text)
 			}
 		})
 	case widget.TreeSelectMsg:
@@ -156,15 +145,11 @@ func where(n agent.Node) string {
 
 func navigate(f front, id string, opt clew.BranchOptions) {
 	a := f.host().Agent()
-	what := "moving"
+	doing := "moving"
 	if opt.Summarize {
-		what = "summarizing the branch you leave"
+		doing = "summarizing the branch you leave"
 	}
-	var b *clew.Branched
-	f.run(what, func(ctx context.Context) (err error) {
-		b, err = a.Navigate(ctx, id, opt)
-		return err
-	}, func(err error) { arrived(f, b, err) })
+	get(f, doing, "move", func(ctx context.Context) (*clew.Branched, error) { return a.Navigate(ctx, id, opt) }, func(b *clew.Branched) { arrived(f, b) })
 }
 
 // treeNodes makes the nodes of a widget.
