@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/clew-dev/clew/internal/outline"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 )
@@ -41,7 +42,7 @@ func newTree() *cobra.Command {
 			if err != nil {
 				return nil, err
 			}
-			return &shownTree{t, s, t.arrange(f)}, nil
+			return &shownTree{t, t.arrange(f), s}, nil
 		})
 	}
 	return cmd
@@ -67,16 +68,19 @@ func leafOf(cmd *cobra.Command, s session.Store, flag, value string) (string, er
 // shownTree is what tree prints.
 type shownTree struct {
 	*tree
-	file  kept
-	roots []int
+	*outline.Tree
+	file kept
 }
 
 func (s *shownTree) text(rep *report) {
 	w, t := rep.w, s.tree
-	d := drawer{w: w, p: rep.p, t: t, ids: t.idWidth(), leaf: t.shownLeaf(), columns: rep.wide}
+	d := drawer{w: w, p: rep.p, t: t, ids: t.idWidth(), leaf: t.leaf, columns: rep.wide}
+	if t.leaf >= 0 && !t.nodes[t.leaf].shown { // it is marked at what is shown of its path
+		d.leaf = s.Above[t.leaf]
+	}
 	d.title(s.file)
 	shown := 0
-	for r := range t.rows(s.roots) {
+	for r := range s.Rows() {
 		shown++
 		d.row(r)
 	}
@@ -115,13 +119,13 @@ func (d *drawer) title(s kept) {
 // timesFrom is how wide the output must be for times to be shown.
 const timesFrom = 100
 
-func (d *drawer) row(r treeRow) {
-	n := &d.t.nodes[r.node]
+func (d *drawer) row(r outline.Row) {
+	n := &d.t.nodes[r.Node]
 	mark, id := "  ", styleDim
 	if n.active {
 		mark, id = "* ", styleYellow
 	}
-	if r.node == d.leaf {
+	if r.Node == d.leaf {
 		mark = "> "
 	}
 	indent := d.indent(r)
@@ -139,7 +143,7 @@ func (d *drawer) row(r treeRow) {
 		text = withRef(n.described, n.typ, d.ids)
 	}
 	end := ""
-	if r.node == d.leaf {
+	if r.Node == d.leaf {
 		end = "  ← leaf"
 	}
 	room := max(d.columns-left-textWidth(notes)-textWidth(end), 10)
@@ -168,9 +172,9 @@ func (d *drawer) notes(n *treeNode) string {
 
 // indent draws the branches that a line is in. Deep ones would leave no room for
 // the text: the outer ones of them are not drawn.
-func (d *drawer) indent(r treeRow) string {
+func (d *drawer) indent(r outline.Row) string {
 	const step, first, on = 3, "├─ ", "│  "
-	depth, most := r.depth, max(d.columns/3/step, 1)
+	depth, most := r.Depth, max(d.columns/3/step, 1)
 	if depth == 0 {
 		return ""
 	}
@@ -179,7 +183,7 @@ func (d *drawer) indent(r treeRow) string {
 		s, depth = "…  ", most
 	}
 	last := on
-	if r.first {
+	if r.First {
 		last = first
 	}
 	return s + strings.Repeat(on, depth-1) + last

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/clew-dev/clew/internal/outline"
 	"github.com/clew-dev/clew/internal/sessiongen"
 	"github.com/clew-dev/clew/session/jsonl"
 )
@@ -35,7 +36,7 @@ func TestTreeIsWhatItDraws(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			roots := tr.arrange(filter)
+			hung := tr.arrange(filter)
 			want := 0
 			for i := range tr.nodes {
 				if tr.nodes[i].shown {
@@ -44,35 +45,35 @@ func TestTreeIsWhatItDraws(t *testing.T) {
 			}
 			drawn := map[int]bool{}
 			lastAt := map[int]int{} // depth → the row drawn last at it
-			for r := range tr.rows(roots) {
-				n := &tr.nodes[r.node]
-				if drawn[r.node] || !n.shown {
+			for r := range hung.Rows() {
+				n := &tr.nodes[r.Node]
+				if drawn[r.Node] || !n.shown {
 					t.Fatalf("seed %d, filter %s: entry %s is drawn twice or hidden", seed, filter, n.id)
 				}
-				drawn[r.node] = true
-				from := r.depth
-				if r.first {
+				drawn[r.Node] = true
+				from := r.Depth
+				if r.First {
 					from--
 				}
 				above, ok := lastAt[from]
 				if !ok {
 					above = -1
 				}
-				if above != n.above {
-					t.Fatalf("seed %d, filter %s: entry %s is drawn under %d, its nearest shown ancestor is %d", seed, filter, n.id, above, n.above)
+				if above != hung.Above[r.Node] {
+					t.Fatalf("seed %d, filter %s: entry %s is drawn under %d, its nearest shown ancestor is %d", seed, filter, n.id, above, hung.Above[r.Node])
 				}
-				if n.active && r.depth > 0 {
-					t.Fatalf("seed %d, filter %s: entry %s is on the path to the leaf and indented by %d", seed, filter, n.id, r.depth)
+				if n.active && r.Depth > 0 {
+					t.Fatalf("seed %d, filter %s: entry %s is on the path to the leaf and indented by %d", seed, filter, n.id, r.Depth)
 				}
-				if r.depth > 0 {
+				if r.Depth > 0 {
 					indented++
 				}
 				for d := range lastAt {
-					if d > r.depth {
+					if d > r.Depth {
 						delete(lastAt, d)
 					}
 				}
-				lastAt[r.depth] = r.node
+				lastAt[r.Depth] = r.Node
 			}
 			if len(drawn) != want {
 				t.Fatalf("seed %d, filter %s: %d of %d entries drawn", seed, filter, len(drawn), want)
@@ -80,8 +81,12 @@ func TestTreeIsWhatItDraws(t *testing.T) {
 			if tr.branches > 1 {
 				branched++
 			}
+			parents := make([]int, len(tr.nodes))
 			for i := range tr.nodes {
-				if tr.top(i) != i && tr.nodes[tr.top(i)].parent >= 0 {
+				parents[i] = tr.nodes[i].parent
+			}
+			for i := range tr.nodes {
+				if top := outline.Top(parents, i); top != i && parents[top] >= 0 {
 					cyclic++
 					break
 				}

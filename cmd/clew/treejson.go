@@ -62,10 +62,10 @@ func (s *shownTree) json() any {
 	if t.leaf >= 0 {
 		out.Leaf = t.nodes[t.leaf].id
 	}
-	for r := range t.rows(s.roots) {
-		n := &t.nodes[r.node]
+	for r := range s.Rows() {
+		n := &t.nodes[r.Node]
 		e := treeEntry{
-			ID: n.id, Depth: r.depth, Children: len(n.children), Active: n.active,
+			ID: n.id, Depth: r.Depth, Children: len(s.Children[r.Node]), Active: n.active,
 			Type: string(n.typ), Role: string(n.role), Time: jsonTime(n.at),
 			Kind: n.Kind, Text: n.line(), Ref: n.Ref, Label: n.label, Edit: n.edit, Checkpoint: n.ended,
 		}
@@ -75,8 +75,8 @@ func (s *shownTree) json() any {
 		if n.parent >= 0 {
 			e.ParentID = t.nodes[n.parent].id
 		}
-		if n.above >= 0 {
-			e.Above = t.nodes[n.above].id
+		if above := s.Above[r.Node]; above >= 0 {
+			e.Above = t.nodes[above].id
 		}
 		out.Entries = append(out.Entries, e)
 	}

@@ -2,12 +2,12 @@ package main
 
 import (
 	"context"
-	"iter"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/clew-dev/clew/compact"
+	"github.com/clew-dev/clew/internal/outline"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 )
@@ -34,10 +34,8 @@ type treeNode struct {
 	kept   string // compaction: the first kept entry
 	ended  string // why a task seems to have ended there, on the path to the leaf
 
-	active   bool  // on the path to the leaf
-	shown    bool  // passes the filter
-	children []int // shown, under the nearest shown ancestor
-	above    int   // nearest shown ancestor
+	active bool // on the path to the leaf
+	shown  bool // passes the filter
 }
 
 // loadTree reads a whole session.
@@ -50,7 +48,7 @@ func loadTree(ctx context.Context, s session.Store, leaf string) (*tree, error) 
 		if err != nil {
 			return nil, err
 		}
-		n := treeNode{described: describe(e).own(), id: own(e.ID), typ: session.Type(own(string(e.Type))), at: e.Time(), parent: -1, above: -1}
+		n := treeNode{described: describe(e).own(), id: own(e.ID), typ: session.Type(own(string(e.Type))), at: e.Time(), parent: -1}
 		switch e.Type {
 		case session.TypeMessage:
 			t.messages++
@@ -169,139 +167,14 @@ func (f treeFilter) shows(n *treeNode) bool {
 	}
 }
 
-// arrange hangs each shown entry under its nearest shown ancestor, and returns
-// the entries that have none.
-func (t *tree) arrange(f treeFilter) (roots []int) {
-	children := make([][]int, len(t.nodes))
-	var stack []int
+// arrange hangs each shown entry under its nearest shown ancestor.
+func (t *tree) arrange(f treeFilter) *outline.Tree {
+	parents := make([]int, len(t.nodes))
 	for i := range t.nodes {
 		t.nodes[i].shown = f.shows(&t.nodes[i])
-		if p := t.nodes[i].parent; p >= 0 {
-			children[p] = append(children[p], i)
-		}
+		parents[i] = t.nodes[i].parent
 	}
-	visited := make([]bool, len(t.nodes))
-	descend := func(root int) {
-		stack = append(stack, root)
-		for len(stack) > 0 {
-			i := stack[len(stack)-1]
-			stack = stack[:len(stack)-1]
-			if visited[i] {
-				continue // around a cycle
-			}
-			visited[i] = true
-			n := &t.nodes[i]
-			n.above = -1
-			if p := n.parent; p >= 0 && i != root {
-				n.above = p
-				if !t.nodes[p].shown {
-					n.above = t.nodes[p].above
-				}
-			}
-			if n.shown && n.above < 0 {
-				roots = append(roots, i)
-			} else if n.shown {
-				t.nodes[n.above].children = append(t.nodes[n.above].children, i)
-			}
-			for _, c := range slices.Backward(children[i]) {
-				stack = append(stack, c)
-			}
-		}
-	}
-	for i := range t.nodes {
-		if t.nodes[i].parent < 0 {
-			descend(i)
-		}
-	}
-	// What is left hangs in a cycle or under one. The path of the leaf comes
-	// first, so that it stays whole.
-	if t.leaf >= 0 && !visited[t.leaf] {
-		descend(t.top(t.leaf))
-	}
-	for i := range t.nodes {
-		if !visited[i] {
-			descend(t.top(i))
-		}
-	}
-	slices.Sort(roots)
-	for i := range t.nodes {
-		slices.Sort(t.nodes[i].children)
-	}
-	return roots
-}
-
-// top returns where the path to an entry begins: the entry before the one that
-// would come twice.
-func (t *tree) top(i int) int {
-	seen := map[int]bool{}
-	for !seen[i] {
-		seen[i] = true
-		p := t.nodes[i].parent
-		if p < 0 || seen[p] {
-			break
-		}
-		i = p
-	}
-	return i
-}
-
-// A treeRow is a line of the tree. Runs without branches stay at one depth; only
-// what leaves the run that is drawn is one deeper.
-type treeRow struct {
-	node  int
-	depth int
-	first bool // of its branch
-}
-
-// rows yields the lines of the tree from top to bottom. Where branches part, the
-// one to the leaf, else the newest, goes on at the same depth after the others.
-func (t *tree) rows(roots []int) iter.Seq[treeRow] {
-	return func(yield func(treeRow) bool) {
-		stack := t.push(nil, roots, 0)
-		for len(stack) > 0 {
-			r := stack[len(stack)-1]
-			stack = stack[:len(stack)-1]
-			if !yield(r) {
-				return
-			}
-			stack = t.push(stack, t.nodes[r.node].children, r.depth)
-		}
-	}
-}
-
-func (t *tree) push(stack []treeRow, siblings []int, depth int) []treeRow {
-	if len(siblings) == 0 {
-		return stack
-	}
-	last := siblings[len(siblings)-1]
-	for _, i := range siblings {
-		if t.holdsLeaf(i) {
-			last = i
-		}
-	}
-	stack = append(stack, treeRow{node: last, depth: depth})
-	for _, i := range slices.Backward(siblings) {
-		if i != last {
-			stack = append(stack, treeRow{node: i, depth: depth + 1, first: true})
-		}
-	}
-	return stack
-}
-
-func (t *tree) holdsLeaf(i int) bool { return t.nodes[i].active }
-
-// shownLeaf is the entry at which the filtered tree marks the leaf.
-func (t *tree) shownLeaf() int {
-	i := t.leaf
-	seen := map[int]bool{}
-	for i >= 0 && !t.nodes[i].shown && !seen[i] {
-		seen[i] = true
-		i = t.nodes[i].parent
-	}
-	if i >= 0 && !t.nodes[i].shown {
-		return -1
-	}
-	return i
+	return outline.New(parents, t.leaf, func(i int) bool { return t.nodes[i].shown }, func(i int) bool { return t.nodes[i].active })
 }
 
 // idWidth is how many characters tell the ids of the session apart.

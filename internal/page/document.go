@@ -137,7 +137,7 @@ func (d *document) Others() iter.Seq[*entry] {
 			if d.err != nil {
 				return
 			}
-			if above := d.above(i); above != before || before < 0 {
+			if above := d.tree.Above[i]; above != before || before < 0 {
 				if v.Follows = d.ref(above); v.Follows == nil {
 					v.Follows = &ref{}
 				}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/clew-dev/clew/internal/outline"
 	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
@@ -23,16 +24,15 @@ type document struct {
 
 	Style, Script string
 
-	Nodes    []node
-	byID     map[string]int
-	Leaf     int           // -1 in an empty session
-	Path     []int         // from the root to the leaf
-	on       []bool        // of each node: whether it is on the path
-	edits    map[int][]int // by target, oldest first
-	inForce  map[int]int   // of the path: the edit that counts, by target
-	hidden   map[int]bool  // of the path: entries that a summary stands for
-	children [][]int       // without those that lead nowhere
-	roots    []int
+	Nodes   []node
+	byID    map[string]int
+	Leaf    int           // -1 in an empty session
+	Path    []int         // from the root to the leaf
+	on      []bool        // of each node: whether it is on the path
+	edits   map[int][]int // by target, oldest first
+	inForce map[int]int   // of the path: the edit that counts, by target
+	hidden  map[int]bool  // of the path: entries that a summary stands for
+	tree    *outline.Tree
 
 	Branched bool // whether anything that is shown is not on the path
 	// Parents and Edits are pairs of numbers for the script: the entries that do not
@@ -275,37 +275,21 @@ func (d *document) link() {
 	for k := 0; k < last && d.Path[k] != d.kept(d.Path[last]); k++ {
 		d.hidden[d.Path[k]] = true
 	}
-	// An entry leads somewhere when it or one below it is shown.
-	leads := make([]bool, len(d.Nodes))
-	for i := range d.Nodes {
-		if d.Nodes[i].shown() {
-			d.Branched = d.Branched || !d.on[i]
-			for at := i; at >= 0 && !leads[at]; at = d.Nodes[at].parent {
-				leads[at] = true
-			}
-		}
-	}
 	var parents, edits []byte
 	pair := func(to []byte, a, b int) []byte {
 		return append(strconv.AppendInt(append(strconv.AppendInt(to, int64(a), 10), ':'), int64(b), 10), ' ')
 	}
-	d.children = make([][]int, len(d.Nodes))
+	above := make([]int, len(d.Nodes))
 	for i := range d.Nodes {
-		at := d.Nodes[i].parent
-		if at != i-1 {
-			parents = pair(parents, i, at)
+		d.Branched = d.Branched || d.Nodes[i].shown() && !d.on[i]
+		if above[i] = d.Nodes[i].parent; above[i] != i-1 {
+			parents = pair(parents, i, above[i])
 		}
 		for _, e := range d.edits[i] {
 			edits = pair(edits, e, i)
 		}
-		switch {
-		case !leads[i]:
-		case at < 0:
-			d.roots = append(d.roots, i)
-		default:
-			d.children[at] = append(d.children[at], i)
-		}
 	}
+	d.tree = outline.New(above, d.Leaf, func(i int) bool { return d.Nodes[i].shown() }, func(i int) bool { return d.on[i] })
 	d.Parents, d.Edits = string(parents), string(edits)
 }
 
@@ -314,15 +298,6 @@ func (d *document) kept(i int) int {
 	at, ok := d.byID[d.Nodes[i].ref]
 	if !ok || at == i || d.Nodes[i].ref == "" {
 		return -1
-	}
-	return at
-}
-
-// above returns the nearest entry on the way to the root that is shown, or -1.
-func (d *document) above(i int) int {
-	at := d.Nodes[i].parent
-	for n := 0; at >= 0 && !d.Nodes[at].shown() && n < len(d.Nodes); n++ {
-		at = d.Nodes[at].parent
 	}
 	return at
 }

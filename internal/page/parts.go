@@ -115,7 +115,7 @@ func (d *document) branch(summary, from string) []part {
 	head := part{Kind: "branch"}
 	if at, ok := d.byID[from]; ok {
 		if from == "" || !d.Nodes[at].shown() {
-			at = d.above(at)
+			at = d.tree.Above[at]
 		}
 		head.Ref = d.ref(at)
 	}

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/clew-dev/clew/internal/text"
 )
 
 // tabSpaces stands for a tab. A real one is as wide as the place where it stands
@@ -20,30 +22,30 @@ func Sanitize(s string) string {
 	if plain(s) {
 		return s
 	}
-	var b strings.Builder
-	b.Grow(len(s))
-	for i := 0; i < len(s); {
-		r, n := utf8.DecodeRuneInString(s[i:])
-		switch {
-		case r == utf8.RuneError && n == 1:
-			b.WriteRune(utf8.RuneError)
-		case r == '\x1b' || r == '\u009b' || r == '\u009d' || r == '\u0090' || r >= '\u0098' && r <= '\u009f':
-			n += sequence(s[i+n:], r)
-		case r == '\t':
-			b.WriteString(tabSpaces)
-		case r == '\r':
-			if !strings.HasPrefix(s[i+n:], "\n") {
-				b.WriteByte('\n')
+	if strings.ContainsAny(s, "\x1b\u0090\u0098\u009b\u009d\u009e\u009f") {
+		s = sequences().ReplaceAllStringFunc(s, func(sequence string) string {
+			if len(sequence) > maxSequence {
+				return sequence // its first character goes below
 			}
-		case r == '\u2028' || r == '\u2029':
-			b.WriteByte('\n')
-		case r == '\n' || !unseen(r):
-			b.WriteRune(r)
-		}
-		i += n
+			return ""
+		})
 	}
-	return b.String()
+	return strings.Map(func(r rune) rune {
+		if r != '\n' && unseen(r) {
+			return -1
+		}
+		return r
+	}, oneSpace.Replace(s))
 }
+
+// oneSpace writes line ends and tabs in one way.
+var oneSpace = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u2028", "\n", "\u2029", "\n", "\t", tabSpaces)
+
+// sequences are escape sequences (ECMA-48): controls with parameters, strings that end with
+// BEL, ESC \ or U+009C on their line, and those of a few characters, such as ESC ( B.
+var sequences = text.Pattern("(?:\x1b\\[|\u009b)[ -?]*[@-~]|" +
+	"(?:\x1b[\\]PX^_]|[\u0090\u0098\u009d-\u009f])[^\x1b\a\r\n\u009c]*(?:\a|\x1b\\\\|\u009c)|" +
+	"\x1b[ -/]+[0-~]|\x1b[0-OQ-WYZ\\\\`-~]")
 
 // Reveal is Sanitize for what a person is asked to approve. Nothing is taken
 // away: what can't be shown is written as in Go source, \x1b or \u202e.
@@ -104,61 +106,3 @@ func unseen(r rune) bool {
 // maxSequence is how long an escape sequence may be, in bytes. What is longer is
 // text that somebody wants to hide.
 const maxSequence = 4096
-
-// sequence returns how many bytes of s, which follows the character intro, belong to an escape
-// sequence that intro begins.
-func sequence(s string, intro rune) int {
-	end := min(len(s), maxSequence)
-	if k := strings.IndexAny(s[:end], "\r\n"); k >= 0 {
-		end = k
-	}
-	s = s[:end]
-	i := 0
-	if intro == '\x1b' {
-		if s == "" {
-			return 0
-		}
-		i = 1
-		switch c := s[0]; {
-		case c == '[':
-			intro = '\u009b'
-		case c == ']', c == 'P', c == 'X', c == '^', c == '_':
-			intro = '\u009d'
-		case c >= ' ' && c <= '/': // such as ESC ( B
-			for i < len(s) && s[i] >= ' ' && s[i] <= '/' {
-				i++
-			}
-			if i < len(s) && s[i] >= '0' && s[i] <= '~' {
-				return i + 1
-			}
-			return 0
-		case c >= '0' && c <= '~':
-			return 1
-		default:
-			return 0
-		}
-	}
-	if intro == '\u009b' {
-		for i < len(s) && s[i] >= ' ' && s[i] <= '?' {
-			i++
-		}
-		if i < len(s) && s[i] >= '@' && s[i] <= '~' {
-			return i + 1
-		}
-		return 0
-	}
-	if intro == '\u009a' || intro == '\u0099' || intro == '\u009c' {
-		return 0
-	}
-	for ; i < len(s); i++ { // a string: ends with BEL, ESC \ or U+009C
-		switch {
-		case s[i] == '\a':
-			return i + 1
-		case strings.HasPrefix(s[i:], "\x1b\\"), strings.HasPrefix(s[i:], "\u009c"):
-			return i + 2
-		case s[i] == '\x1b':
-			return 0
-		}
-	}
-	return 0
-}
