@@ -131,12 +131,7 @@ func (u *ui) answer(option string) {
 	case answerWhy:
 		u.edit("why not, or what to do instead", "", true, func(text string) { u.reply(a, agent.Reply{Why: text}) })
 	case answerAlways:
-		rules := a.Rules
-		u.quietly(func(ctx context.Context) error { return u.cfg.Host.Allow(ctx, rules) }, func(err error) {
-			if err != nil {
-				u.fail("it is allowed for this session, and could not be written into the settings", err)
-			}
-		})
+		allowAlways(u, a.Rules)
 		u.reply(a, agent.Reply{Allow: true, Remember: true})
 	case answerExact:
 		u.reply(a, agent.Reply{Allow: true, Remember: true, Exact: true})
@@ -147,6 +142,15 @@ func (u *ui) answer(option string) {
 	default:
 		u.reply(a, agent.Reply{})
 	}
+}
+
+// allowAlways writes rules into the settings.
+func allowAlways(f front, rules []string) {
+	f.quietly(func(ctx context.Context) error { return f.host().Allow(ctx, rules) }, func(err error) {
+		if err != nil {
+			f.fail("it is allowed for this session, and could not be written into the settings", err)
+		}
+	})
 }
 
 func (u *ui) reply(a *asking, r agent.Reply) {

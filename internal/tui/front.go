@@ -34,12 +34,6 @@ import (
 
 var _ front = (*ui)(nil)
 
-func (u *ui) host() chat.Host { return u.cfg.Host }
-
-func (u *ui) previews() bool { return !u.cfg.NoPreview }
-
-func (u *ui) asksOnMoves() bool { return !u.cfg.MoveAtOnce }
-
 func (u *ui) head(title string, lines ...string) {
 	u.log.note(widget.BlockHeader, title, strings.Join(lines, "\n"))
 }

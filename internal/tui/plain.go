@@ -17,7 +17,6 @@ import (
 
 	"github.com/clew-dev/clew/agent"
 	"github.com/clew-dev/clew/internal/agent/tool"
-	"github.com/clew-dev/clew/internal/chat"
 	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/internal/tui/widget"
 	"github.com/clew-dev/clew/message"
@@ -27,17 +26,14 @@ import (
 // plain is the terminal for screen readers, and for terminals that can't be drawn on: lines
 // that come one after the other, and questions that are answered with a line.
 type plain struct {
-	cfg   Config
-	ctx   context.Context
-	tasks *tasks
-	msgs  chan jobMsg
+	base
+	ctx  context.Context
+	msgs chan tea.Msg
 
-	state agent.State
 	asks  []agent.Question
 	since time.Time       // when the question was asked
 	calls map[string]call // that have begun
 	seen  map[string]bool
-	jobs  []*job
 	// prompts are what the next line answers, the last one first.
 	prompts []func(line string)
 	again   []func() // opens what waits for the user; see soon
@@ -61,7 +57,15 @@ func runPlain(ctx context.Context, c Config) error {
 		return fmt.Errorf("the terminal: %w", err)
 	}
 	lines, read := make(chan string), make(chan error, 1)
-	p := &plain{cfg: c, ctx: ctx, tasks: &tasks{ctx: ctx}, msgs: make(chan jobMsg), calls: map[string]call{}, seen: map[string]bool{}}
+	p := &plain{base: base{cfg: c, tasks: &tasks{ctx: ctx}}, ctx: ctx, msgs: make(chan tea.Msg), calls: map[string]call{}, seen: map[string]bool{}}
+	p.start = func(work tea.Cmd) {
+		go func() {
+			select {
+			case p.msgs <- work():
+			case <-ctx.Done():
+			}
+		}()
+	}
 	go func() { read <- readLines(ctx, in, lines) }()
 	err = p.loop(lines, read)
 	cancel()
@@ -106,7 +110,7 @@ func (p *plain) loop(lines <-chan string, read <-chan error) error {
 				p.event(e)
 			}
 		case m := <-p.msgs:
-			p.finished(m)
+			p.finish(m.(jobMsg))
 		case l := <-lines:
 			p.line(l)
 		case err := <-read:
@@ -143,7 +147,7 @@ func (p *plain) last() error {
 				}
 			}
 		case m := <-p.msgs:
-			p.finished(m)
+			p.finish(m.(jobMsg))
 		}
 	}
 }
@@ -406,11 +410,7 @@ func (p *plain) reply(text string) bool {
 		return true
 	}
 	if text == "A" {
-		p.quietly(func(ctx context.Context) error { return p.cfg.Host.Allow(ctx, q.Rules) }, func(err error) {
-			if err != nil {
-				p.fail("it is allowed for this session, and could not be written into the settings", err)
-			}
-		})
+		allowAlways(p, q.Rules)
 	}
 	if err := p.cfg.Host.Agent().Answer(q.ID, r); err != nil {
 		p.fail("the answer came too late", err)
@@ -421,11 +421,7 @@ func (p *plain) reply(text string) bool {
 
 // What follows is front.
 
-func (p *plain) host() chat.Host { return p.cfg.Host }
-
-func (p *plain) previews() bool    { return !p.cfg.NoPreview }
-func (p *plain) asksOnMoves() bool { return !p.cfg.MoveAtOnce }
-func (p *plain) note(text string)  { p.say(text) }
+func (p *plain) note(text string) { p.say(text) }
 
 func (p *plain) fault(text string) { p.say("Error: " + text) }
 
@@ -433,34 +429,7 @@ func (p *plain) fail(what string, err error) { p.fault(failure(what, err)) }
 
 func (p *plain) run(what string, work func(ctx context.Context) error, then func(error)) {
 	p.say("Now " + what + "; /cancel stops it.")
-	ctx, cancel := context.WithCancel(p.ctx)
-	j := &job{what: what, cancel: cancel, then: then}
-	p.jobs = append(p.jobs, j)
-	p.start(j, func(context.Context) error { return work(ctx) })
-}
-
-func (p *plain) quietly(work func(ctx context.Context) error, then func(error)) {
-	p.start(&job{cancel: func() {}, then: then}, work)
-}
-
-func (p *plain) start(j *job, work func(ctx context.Context) error) {
-	cmd := p.tasks.cmd(func(ctx context.Context) tea.Msg {
-		m := jobMsg{j, work(ctx)}
-		select {
-		case p.msgs <- m:
-		case <-ctx.Done():
-		}
-		return nil
-	})
-	go cmd()
-}
-
-func (p *plain) finished(m jobMsg) {
-	m.cancel()
-	p.jobs = without(p.jobs, m.job)
-	if m.then != nil {
-		m.then(m.err)
-	}
+	p.base.run(what, work, then)
 }
 
 // soon opens something when nothing else is asked.
@@ -535,6 +504,15 @@ func (p *plain) prompt(text string, answer func(line string)) {
 	p.prompts = append(p.prompts, answer)
 }
 
+// promptUntil is prompt until the line is an answer.
+func (p *plain) promptUntil(text string, answer func(line string) bool) {
+	p.prompt(text, func(line string) {
+		if !answer(line) {
+			p.promptUntil(text, answer)
+		}
+	})
+}
+
 func (p *plain) edit(title, text string, _ bool, done func(string)) {
 	now := ""
 	if text != "" {
@@ -568,23 +546,20 @@ func (p *plain) editWith(head []string, title, text string, note func(string) (s
 		p.say(l)
 	}
 	p.page(title, text)
-	var ask func()
-	ask = func() {
-		p.prompt("Answer with y: apply it. e: write another one. n: leave it as it is.", func(line string) {
-			switch line {
-			case "y":
-				take(text)
-			case "e":
-				p.say("Type the text; a line with a dot alone ends it.")
-				p.lines(nil, take)
-			case "n", "":
-				p.say("Nothing was changed.")
-			default:
-				ask()
-			}
-		})
-	}
-	ask()
+	p.promptUntil("Answer with y: apply it. e: write another one. n: leave it as it is.", func(line string) bool {
+		switch line {
+		case "y":
+			take(text)
+		case "e":
+			p.say("Type the text; a line with a dot alone ends it.")
+			p.lines(nil, take)
+		case "n", "":
+			p.say("Nothing was changed.")
+		default:
+			return false
+		}
+		return true
+	})
 }
 
 // lines reads lines up to one with a dot alone.
@@ -604,23 +579,18 @@ func (p *plain) choose(q widget.Question, _ bool, then func(option string)) {
 	for _, o := range q.Options {
 		text = append(text, o.Key+": "+o.Text)
 	}
-	var ask func()
-	ask = func() {
-		p.prompt("Answer with "+strings.Join(text, ". ")+".", func(line string) {
-			if line == "" {
-				then(q.Options[q.Safe].ID)
-				return
-			}
-			at := slices.IndexFunc(q.Options, func(o widget.Option) bool { return o.Key == line })
-			if at >= 0 {
-				then(q.Options[at].ID)
-				return
-			}
+	p.promptUntil("Answer with "+strings.Join(text, ". ")+".", func(line string) bool {
+		at := slices.IndexFunc(q.Options, func(o widget.Option) bool { return o.Key == line })
+		switch {
+		case line == "":
+			at = q.Safe
+		case at < 0:
 			p.say("That is none of the answers.")
-			ask()
-		})
-	}
-	ask()
+			return false
+		}
+		then(q.Options[at].ID)
+		return true
+	})
 }
 
 // mostItems is how many items of a list are printed at once.
@@ -729,8 +699,7 @@ func (p *plain) changed(err error) {
 }
 
 func (p *plain) stop() {
-	if n := len(p.jobs); n > 0 {
-		p.jobs[n-1].cancel()
+	if p.stopJob() {
 		return
 	}
 	a := p.cfg.Host.Agent()

@@ -5,10 +5,8 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -224,96 +222,10 @@ func (u *ui) takeBack() {
 	})
 }
 
-// tasks are the goroutines that work beside the program. After wait none is left, and
-// none begins.
-type tasks struct {
-	ctx    context.Context
-	mu     sync.Mutex
-	closed bool
-	wg     sync.WaitGroup
-}
-
-// cmd makes a command that belongs to the tasks.
-func (t *tasks) cmd(fn func(ctx context.Context) tea.Msg) tea.Cmd {
-	return func() tea.Msg {
-		t.mu.Lock()
-		if t.closed {
-			t.mu.Unlock()
-			return nil
-		}
-		t.wg.Add(1)
-		t.mu.Unlock()
-		defer t.wg.Done()
-		return fn(t.ctx)
-	}
-}
-
-// wait returns when all have ended. The context must have been cancelled.
-func (t *tasks) wait() {
-	t.mu.Lock()
-	t.closed = true
-	t.mu.Unlock()
-	t.wg.Wait()
-}
-
-// after is a command that waits.
-func (t *tasks) after(d time.Duration, msg tea.Msg) tea.Cmd {
-	return t.cmd(func(ctx context.Context) tea.Msg {
-		timer := time.NewTimer(d)
-		defer timer.Stop()
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-timer.C:
-			return msg
-		}
-	})
-}
-
-// job is a task that the user waits for, and that Escape cancels.
-type job struct {
-	what   string
-	since  time.Time
-	asks   bool // it was begun over a question, so that what it brings may cover that
-	cancel context.CancelFunc
-	then   func(error)
-}
-
-// without returns the jobs but for one.
-func without(jobs []*job, gone *job) []*job {
-	return slices.DeleteFunc(slices.Clone(jobs), func(j *job) bool { return j == gone })
-}
-
-// jobMsg says that a job has ended.
-type jobMsg struct {
-	*job
-	err error
-}
-
-// run does something beside the program; then is called when it has ended.
+// run does something that the user waits for.
 func (u *ui) run(what string, work func(ctx context.Context) error, then func(error)) {
-	ctx, cancel := context.WithCancel(u.ctx)
-	j := &job{what: what, since: u.cfg.Clock(), cancel: cancel, then: then, asks: len(u.asks) > 0}
-	u.jobs = append(u.jobs, j)
-	u.do(u.tasks.cmd(func(context.Context) tea.Msg { return jobMsg{j, work(ctx)} }))
-}
-
-// ended takes a job off the list and calls what is to follow.
-func (u *ui) ended(m jobMsg) {
-	m.cancel()
-	u.jobs = without(u.jobs, m.job)
-	if m.then != nil {
-		u.now = m.job
-		m.then(m.err)
-		u.now = nil
-	}
-}
-
-// quietly does something beside the program that takes no time worth showing.
-func (u *ui) quietly(work func(ctx context.Context) error, then func(error)) {
-	u.do(u.tasks.cmd(func(ctx context.Context) tea.Msg {
-		return jobMsg{&job{cancel: func() {}, then: then}, work(ctx)}
-	}))
+	u.base.run(what, work, then)
+	u.jobs[len(u.jobs)-1].asks = len(u.asks) > 0
 }
 
 // ago says how long a time is past.

@@ -14,10 +14,9 @@ import (
 
 // ui is the program of Bubble Tea. It belongs to the goroutine that updates it.
 type ui struct {
-	cfg   Config
-	ctx   context.Context
-	tasks *tasks
-	cmds  []tea.Cmd // what the update that is under way wants done
+	base
+	ctx  context.Context
+	cmds []tea.Cmd // what the update that is under way wants done
 
 	theme         *widget.Theme
 	width, height int
@@ -28,7 +27,6 @@ type ui struct {
 	files         fileNames
 
 	// What the agent's events have said.
-	state      agent.State
 	queue      []agent.Queued
 	asks       []*asking
 	answerNow  bool // the user wants to answer, although there is something in the editor
@@ -49,8 +47,6 @@ type ui struct {
 	gen     int           // of the reading that counts
 	held    []agent.Event // that came meanwhile
 
-	jobs      []*job
-	now       *job // whose end is being dealt with
 	outbox    []*outgoing
 	sending   bool
 	switching bool // to another session: what is sent waits
@@ -72,9 +68,10 @@ type ready struct {
 func newUI(ctx context.Context, c Config) *ui {
 	theme := widget.NewTheme(c.Theme, true)
 	u := &ui{
-		cfg: c, ctx: ctx, tasks: &tasks{ctx: ctx}, theme: theme, width: 80, height: 24, ed: widget.NewEditor(theme), log: newTranscript(theme),
+		base: base{cfg: c, tasks: &tasks{ctx: ctx}}, ctx: ctx, theme: theme, width: 80, height: 24, ed: widget.NewEditor(theme), log: newTranscript(theme),
 		seen: map[string]bool{}, page: firstPage,
 	}
+	u.start = u.do
 	u.state = c.Host.Agent().State()
 	u.queue = c.Host.Agent().Queue()
 	u.ed.SetPlaceholder("say what to do · / commands · @ files · ! a command · Shift+Tab mode · /help")
@@ -174,7 +171,7 @@ func (u *ui) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case loadedMsg:
 		u.loaded(msg)
 	case jobMsg:
-		u.ended(msg)
+		u.finish(msg)
 	case sentMsg:
 		u.sent()
 	case tea.MouseWheelMsg:
