@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -85,11 +86,8 @@ func TestTreeIsWhatItDraws(t *testing.T) {
 			for i := range tr.nodes {
 				parents[i] = tr.nodes[i].parent
 			}
-			for i := range tr.nodes {
-				if top := outline.Top(parents, i); top != i && parents[top] >= 0 {
-					cyclic++
-					break
-				}
+			if !slices.Equal(outline.Cut(parents, tr.leaf), parents) {
+				cyclic++
 			}
 		}
 	}

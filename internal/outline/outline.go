@@ -12,7 +12,7 @@ import (
 type Tree struct {
 	Above    []int   // of each entry: its nearest ancestor that is shown
 	Children [][]int // of each entry that is shown: those that are shown under it
-	roots    []int
+	Roots    []int   // those that are shown under none
 	onPath   func(i int) bool
 }
 
@@ -22,77 +22,70 @@ type Row struct {
 	First       bool // of its branch
 }
 
-// New hangs each entry that is shown under its nearest ancestor that is. Where parents form a
-// cycle, it is cut; the path to the leaf stays whole.
+// New hangs each entry that is shown under its nearest ancestor that is. Cycles of parents are
+// cut as Cut does.
 func New(parents []int, leaf int, shown, onPath func(i int) bool) *Tree {
 	n := len(parents)
 	t := &Tree{Above: make([]int, n), Children: make([][]int, n), onPath: onPath}
+	parents = Cut(parents, leaf)
 	below := make([][]int, n)
+	var stack []int
 	for i, p := range parents {
-		if p >= 0 {
+		if p < 0 {
+			stack = append(stack, i)
+		} else {
 			below[p] = append(below[p], i)
 		}
 	}
-	visited := make([]bool, n)
-	descend := func(root int) {
-		for stack := []int{root}; len(stack) > 0; {
-			i := stack[len(stack)-1]
-			stack = stack[:len(stack)-1]
-			if visited[i] {
-				continue // around a cycle
-			}
-			visited[i] = true
-			t.Above[i] = -1
-			if p := parents[i]; p >= 0 && i != root {
-				t.Above[i] = p
-				if !shown(p) {
-					t.Above[i] = t.Above[p]
-				}
-			}
-			if at := t.Above[i]; shown(i) && at < 0 {
-				t.roots = append(t.roots, i)
-			} else if shown(i) {
-				t.Children[at] = append(t.Children[at], i)
-			}
-			stack = append(stack, below[i]...)
+	for len(stack) > 0 {
+		i := stack[len(stack)-1]
+		stack = append(stack[:len(stack)-1], below[i]...)
+		at := parents[i]
+		if at >= 0 && !shown(at) {
+			at = t.Above[at]
+		}
+		t.Above[i] = at
+		switch {
+		case !shown(i):
+		case at < 0:
+			t.Roots = append(t.Roots, i)
+		default:
+			t.Children[at] = append(t.Children[at], i)
 		}
 	}
-	for i, p := range parents {
-		if p < 0 {
-			descend(i)
-		}
-	}
-	// What is left hangs in a cycle or under one.
-	if leaf >= 0 && !visited[leaf] {
-		descend(Top(parents, leaf))
-	}
-	for i := range parents {
-		if !visited[i] {
-			descend(Top(parents, i))
-		}
-	}
-	slices.Sort(t.roots)
+	slices.Sort(t.Roots)
 	for _, children := range t.Children {
 		slices.Sort(children)
 	}
 	return t
 }
 
-// Top returns where the path to an entry begins: its root, or the entry before the one that
-// would come twice.
-func Top(parents []int, i int) int {
-	seen := map[int]bool{i: true}
-	for p := parents[i]; p >= 0 && !seen[p]; p = parents[i] {
-		i, seen[p] = p, true
+// Cut returns parents without cycles: on each way up, the entry before the one that would come
+// twice has none. The way from the leaf comes first, so that it stays whole.
+func Cut(parents []int, leaf int) []int {
+	parents = slices.Clone(parents)
+	walked := make([]int, len(parents)) // by which walk
+	walk := func(i, number int) {
+		for i >= 0 && walked[i] == 0 {
+			walked[i] = number
+			if p := parents[i]; p >= 0 && walked[p] == number {
+				parents[i] = -1
+			}
+			i = parents[i]
+		}
 	}
-	return i
+	walk(leaf, 1)
+	for i := range parents {
+		walk(i, i+2)
+	}
+	return parents
 }
 
 // Rows yields the lines from top to bottom. Where branches part, the one to the leaf, else the
 // newest, goes on at the same depth after the others.
 func (t *Tree) Rows() iter.Seq[Row] {
 	return func(yield func(Row) bool) {
-		stack := t.push(nil, t.roots, 0)
+		stack := t.push(nil, t.Roots, 0)
 		for len(stack) > 0 {
 			r := stack[len(stack)-1]
 			if !yield(r) {

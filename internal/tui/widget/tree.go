@@ -10,6 +10,8 @@ import (
 	"charm.land/bubbles/v2/list"
 	tea "charm.land/bubbletea/v2"
 	"charm.land/lipgloss/v2"
+
+	"github.com/clew-dev/clew/internal/outline"
 )
 
 // A NodeKind says what an entry of a session is to a reader of its tree.
@@ -95,8 +97,6 @@ type Tree struct {
 	nodes  []Node
 	ids    map[string]int
 	parent []int    // -1 for none
-	order  []int    // all nodes, parents first and the path to the leaf before its siblings
-	place  []int    // of a node in order
 	lower  []string // what is searched, made at the first search
 	folded map[string]bool
 	filter TreeFilter
@@ -153,7 +153,7 @@ func (t *Tree) SetNodes(nodes []Node) {
 	if i, ok := t.ids[selected]; ok && selected != "" {
 		t.want = i
 	} else if len(nodes) > 0 {
-		t.want = t.order[len(t.order)-1]
+		t.want = len(nodes) - 1
 		if i := slices.IndexFunc(nodes, func(n Node) bool { return n.Leaf }); i >= 0 {
 			t.want = i
 		}
@@ -163,66 +163,25 @@ func (t *Tree) SetNodes(nodes []Node) {
 
 // link works out who hangs under whom.
 func (t *Tree) link() {
-	n := len(t.nodes)
-	t.ids = make(map[string]int, n)
+	t.ids = make(map[string]int, len(t.nodes))
+	leaf := -1
 	for i := range t.nodes {
 		if _, twice := t.ids[t.nodes[i].ID]; !twice {
 			t.ids[t.nodes[i].ID] = i
 		}
+		if t.nodes[i].Leaf {
+			leaf = i
+		}
 	}
-	t.parent = make([]int, n)
-	kids := make([][]int, n)
-	var roots []int
+	parents := make([]int, len(t.nodes))
 	for i := range t.nodes {
 		p, ok := t.ids[t.nodes[i].Parent]
-		if !ok || t.nodes[i].Parent == "" || p == i {
-			t.parent[i] = -1
-			roots = append(roots, i)
-			continue
+		if !ok || t.nodes[i].Parent == "" {
+			p = -1
 		}
-		t.parent[i] = p
-		kids[p] = append(kids[p], i)
+		parents[i] = p
 	}
-	pathFirst := func(list []int) []int {
-		slices.SortStableFunc(list, func(a, b int) int {
-			switch x, y := t.nodes[a].OnPath, t.nodes[b].OnPath; {
-			case x == y:
-				return 0
-			case x:
-				return -1
-			}
-			return 1
-		})
-		return list
-	}
-	t.order, t.place = make([]int, 0, n), make([]int, n)
-	seen := make([]bool, n)
-	var stack []int
-	walk := func(root int) {
-		stack = append(stack[:0], root)
-		for len(stack) > 0 {
-			i := stack[len(stack)-1]
-			stack = stack[:len(stack)-1]
-			if seen[i] {
-				continue
-			}
-			seen[i] = true
-			t.place[i] = len(t.order)
-			t.order = append(t.order, i)
-			for _, k := range slices.Backward(pathFirst(kids[i])) {
-				stack = append(stack, k)
-			}
-		}
-	}
-	for _, r := range pathFirst(roots) {
-		walk(r)
-	}
-	for i := range t.nodes { // what hangs in a circle is cut somewhere
-		if !seen[i] {
-			t.parent[i] = -1
-			walk(i)
-		}
-	}
+	t.parent = outline.Cut(parents, leaf)
 }
 
 // SetFilter changes the filter. The selection stays where it is or, while its
@@ -254,44 +213,37 @@ func (t *Tree) rebuild() {
 			t.lower[i] = strings.ToLower(string(x.Kind) + " " + x.Label + " " + head(x.Text, 2000))
 		}
 	}
-	t.rows, t.rowOf = t.rows[:0], make([]int, n)
-	roots := treeRow{}
-	lastKid := map[int]int{} // of a row: the row of its last child
-	hangs := make([]int, n)  // of a node: the row that it hangs under
-	gone := make([]int, n)   // of a node: the row that it is folded into, -1 for none
-	for _, i := range t.order {
-		above, into := -1, -1
-		if p := t.parent[i]; p >= 0 {
-			above, into = t.rowOf[p], gone[p]
-			if above < 0 {
-				above = hangs[p]
-			}
-			if into < 0 && above >= 0 && t.rowOf[p] >= 0 && t.folded[t.nodes[p].ID] {
-				into = above
-			}
+	hung := outline.New(t.parent, -1, func(i int) bool {
+		return t.filter.shows(&t.nodes[i]) && (len(words) == 0 || containsAll(t.lower[i], words))
+	}, nil)
+	t.rows, t.rowOf = t.rows[:0], slices.Repeat([]int{-1}, n)
+	var stack []treeRow
+	push := func(above int, kids []int) {
+		slices.SortStableFunc(kids, func(a, b int) int { return t.offPath(a) - t.offPath(b) })
+		for i, kid := range slices.Backward(kids) {
+			stack = append(stack, treeRow{node: kid, above: above, branch: len(kids) > 1, last: i == len(kids)-1, stem: -1})
 		}
-		hangs[i], gone[i], t.rowOf[i] = above, into, -1
-		if !t.filter.shows(&t.nodes[i]) || len(words) > 0 && !containsAll(t.lower[i], words) {
-			continue
-		}
-		if into >= 0 {
-			t.rows[into].hidden++
-			continue
-		}
-		t.rowOf[i], lastKid[above] = len(t.rows), len(t.rows)
-		t.rows = append(t.rows, treeRow{node: i, above: above})
-		t.rowAt(above, &roots).kids++
 	}
-	for i := range t.rows {
-		r := &t.rows[i]
-		r.stem = -1
+	for push(-1, hung.Roots); len(stack) > 0; {
+		r, at := stack[len(stack)-1], len(t.rows)
+		stack = stack[:len(stack)-1]
 		if r.above >= 0 {
 			r.stem, r.level = t.rows[r.above].stem, t.rows[r.above].level
 		}
-		if t.rowAt(r.above, &roots).kids > 1 {
-			r.branch, r.last, r.stem = true, lastKid[r.above] == i, i
-			r.level++
+		if r.branch {
+			r.stem, r.level = at, r.level+1
 		}
+		kids := hung.Children[r.node]
+		if t.folded[t.nodes[r.node].ID] {
+			for away := slices.Clone(kids); len(away) > 0; r.hidden++ {
+				last := away[len(away)-1]
+				away = append(away[:len(away)-1], hung.Children[last]...)
+			}
+			kids = nil
+		}
+		r.kids, t.rowOf[r.node] = len(kids), at
+		t.rows = append(t.rows, r)
+		push(at, kids)
 	}
 	t.leafRow = -1
 	for i := range t.nodes {
@@ -303,11 +255,12 @@ func (t *Tree) rebuild() {
 	t.choose()
 }
 
-func (t *Tree) rowAt(i int, roots *treeRow) *treeRow {
-	if i < 0 {
-		return roots
+// offPath is 0 for a node on the path to the leaf, which comes first, else 1.
+func (t *Tree) offPath(i int) int {
+	if t.nodes[i].OnPath {
+		return 0
 	}
-	return &t.rows[i]
+	return 1
 }
 
 // nearest returns the row of a node, else of its nearest ancestor that has one;
@@ -325,8 +278,12 @@ func (t *Tree) nearest(i int) int {
 func (t *Tree) choose() {
 	row := -1
 	if t.want >= 0 {
-		if row = t.nearest(t.want); row < 0 { // the first that is shown behind it
-			row, _ = slices.BinarySearchFunc(t.rows, t.place[t.want], func(r treeRow, place int) int { return t.place[r.node] - place })
+		row = t.nearest(t.want)
+		for i := t.want; row < 0 && i < len(t.nodes); i++ { // the first that is shown behind it
+			row = t.rowOf[i]
+		}
+		if row < 0 {
+			row = len(t.rows) - 1
 		}
 	}
 	t.list.Select(max(min(row, len(t.rows)-1), 0))
