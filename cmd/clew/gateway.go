@@ -19,6 +19,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -54,13 +55,37 @@ type gatewayFile struct {
 
 	ByRules []string `json:"byRules"` // upstreams that can't compact, by name
 
-	Key     string `json:"key"`  // that requests must carry
-	Cert    string `json:"cert"` // files of the certificate and of its key
+	Key     string `json:"key"`     // that requests must carry
+	KeyFile string `json:"keyFile"` // has it, in place of Key
+	Cert    string `json:"cert"`    // files of the certificate and of its key
 	CertKey string `json:"certKey"`
+
+	// When it is told to end, requests are taken for so long while /readyz says that it
+	// ends, and answers then have so long to come to their end.
+	Drain uint32 `json:"drainSeconds"`
+	Grace uint32 `json:"graceSeconds"`
 
 	MaxRequests int   `json:"maxRequests"`
 	MaxMemory   int64 `json:"maxMemory"`
 	MaxBody     int64 `json:"maxBody"`
+}
+
+// readKey takes the key from its file, as a secret is mounted.
+func (f *gatewayFile) readKey() error {
+	if f.KeyFile == "" {
+		return nil
+	}
+	if f.Key != "" {
+		return usagef("--config: key and keyFile exclude each other")
+	}
+	data, err := os.ReadFile(f.KeyFile)
+	if err != nil {
+		return fmt.Errorf("--config: keyFile: %w", err)
+	}
+	if f.Key = strings.TrimSpace(string(data)); f.Key == "" {
+		return usagef("--config: keyFile %s: it is empty", f.KeyFile)
+	}
+	return nil
 }
 
 // gatewayFlags are the flags that gateway and wrap share.
@@ -101,6 +126,9 @@ func (g *gatewayFlags) settings() (cfg gateway.HandlerConfig, file gatewayFile, 
 		}
 		if err != nil {
 			return cfg, file, usagef("--config %s: %w; clew gateway --help shows the members", g.config, err)
+		}
+		if err := file.readKey(); err != nil {
+			return cfg, file, err
 		}
 	}
 	upstreams := file.Upstreams
@@ -366,6 +394,7 @@ func newGateway() *cobra.Command {
 			return fmt.Errorf("gateway: %w", err)
 		}
 		scheme := "http"
+		s.drain, s.grace = time.Duration(file.Drain)*time.Second, cmp.Or(time.Duration(file.Grace)*time.Second, s.grace)
 		if s.cert, s.certKey = file.Cert, file.CertKey; s.cert != "" {
 			scheme = "https"
 		}
@@ -421,11 +450,13 @@ type gatewayServer struct {
 	watch         func(context.Context) error // serves the second listener
 	leave         func()                      // tells those who look there that it ends
 	cert, certKey string                      // files; empty without TLS
+	drain, grace  time.Duration               // see gatewayFile
+	leaving       atomic.Bool
 }
 
 // startGateway listens, and where there is an address for it, shows what it does.
 func startGateway(flags *gatewayFlags, cfg gateway.HandlerConfig, addr, adminAt string, seen *traffic) (*gatewayServer, error) {
-	g := &gatewayServer{events: seen.event, log: cfg.Logger, watch: func(context.Context) error { return nil }, leave: func() {}, count: func(h http.Handler) http.Handler { return h }}
+	g := &gatewayServer{grace: 30 * time.Second, events: seen.event, log: cfg.Logger, watch: func(context.Context) error { return nil }, leave: func() {}, count: func(h http.Handler) http.Handler { return h }}
 	var err error
 	if flags.store != nil {
 		g.events = func(e gateway.Event) { seen.event(e); flags.store.Event(e) }
@@ -469,13 +500,42 @@ func (s *gatewayServer) serve(ctx context.Context) error {
 		}
 		l = tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12})
 	}
-	defer context.AfterFunc(ctx, s.leave)()
+	late, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	defer context.AfterFunc(ctx, func() {
+		s.leaving.Store(true)
+		s.leave()
+		time.AfterFunc(s.drain, end)
+	})()
 	watched, stop := context.WithCancel(context.WithoutCancel(ctx)) // until the last answer has ended
 	watching := make(chan error, 1)
 	go func() { watching <- s.watch(watched) }()
-	err := serveHTTP(ctx, l, s.count(s.h), 30*time.Second)
+	err := serveHTTP(late, l, s.health(s.count(s.h)), s.grace)
 	stop()
 	return errors.Join(err, <-watching)
+}
+
+// health answers supervisors and balancers, which have no key: /healthz says that the gateway
+// lives, /readyz whether it takes requests. Once it is about to end, connections are not used again.
+func (s *gatewayServer) health(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		leaving := s.leaving.Load()
+		if leaving {
+			w.Header().Set("Connection", "close")
+		}
+		switch r.URL.Path {
+		case "/healthz":
+			fmt.Fprintln(w, "ok")
+		case "/readyz":
+			if leaving {
+				http.Error(w, "not ready: the gateway is about to end", http.StatusServiceUnavailable)
+				return
+			}
+			fmt.Fprintln(w, "ready")
+		default:
+			next.ServeHTTP(w, r)
+		}
+	})
 }
 
 // reload reads the settings again. Addresses and certificate stay.
