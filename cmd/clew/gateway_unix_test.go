@@ -67,6 +67,7 @@ func TestRollingRestart(t *testing.T) {
 		fmt.Fprint(w, "data: two\n\n")
 	}))
 	defer up.Close()
+	defer close(next)
 	dir := t.TempDir()
 	key, config := filepath.Join(dir, "key"), filepath.Join(dir, "gateway.json")
 	for name, text := range map[string]string{key: "secret\n", config: fmt.Sprintf(`{"keyFile": %q, "db": %q, "drainSeconds": 2, "upstreams": {"anthropic": %q}}`, key, at, up.URL)} {
