@@ -54,17 +54,17 @@ func TestCacheKnowsTheCall(t *testing.T) {
 		conv := testchat.New()
 		conv.User("rewrite one of the files")
 		for _, f := range []string{"a.go", "b.go"} {
-			conv.Call("read", testchat.Args("path", f), "func oldReader reads the entries of "+f)
+			conv.Call("read", testchat.Args("path", f), "func read_"+f[:1]+" reads the old_entries of "+f)
 		}
 		conv.Call("write", testchat.Args("path", file, "content", "func newReader writes the entries"), "ok")
-		return summary.Input{Items: conv.Items(), Budget: 2000}
+		return summary.Input{Items: conv.Items(), Budget: 165}
 	}
 	cache := summary.NewCache()
 	for _, f := range []string{"a.go", "b.go"} {
 		in := rewrite(f)
 		want := summarize(t, in).Text
 		in.Cache = cache
-		if got := summarize(t, in).Text; got != want || strings.Contains(got, "the entries of "+f) {
+		if got := summarize(t, in).Text; got != want || strings.Contains(got, "old_entries of "+f) || !strings.Contains(got, "old_entries") {
 			t.Errorf("%s was rewritten:\n%s\nwithout a cache:\n%s", f, got, want)
 		}
 	}

@@ -35,9 +35,8 @@ type piece struct {
 
 // source is what lines are taken from: a file, a command, a request.
 type source struct {
-	ids   []int32 // the identifiers in its name
-	build int     // the one that taken is of
-	taken int     // pieces
+	build int // the one that taken is of
+	taken int // pieces
 }
 
 // The shares of a text that its parts may take at most while others want the room, in
@@ -119,7 +118,7 @@ func newPlanner(ctx context.Context, in *Input, cache *Cache) (*planner, error) 
 	p.goal = d.goal
 	p.story, p.sources = d.story(), append(sources, d.reports()...)
 	p.decided = d.decisions()
-	p.rules, p.done = d.numbered(kindConstraints, d.rules()), d.done()
+	p.rules, p.done = d.rules(), d.done()
 	p.active, p.next = d.numbered(kindInProgress, d.inProgress()), d.numbered(kindNext, d.next())
 	return p, nil
 }
@@ -194,7 +193,7 @@ func (d *digest) sources(ctx context.Context) ([]piece, error) {
 		x.begin()
 		add := func(l Line) {
 			n := len(x.f.lines)
-			x.add(factLine{from: l.From, text: l.Text, worth: 1}, true)
+			x.add(factLine{from: l.From, text: l.Text})
 			at = append(at, make([]place, len(d.names.lines)-len(at))...)
 			for _, f := range x.f.lines[n:] {
 				take(-1, l.Ref, f, chosenBefore)
@@ -263,7 +262,7 @@ func (p *planner) tokens(s string) int64 { return kept(p.costs, s, p.in.Counter.
 // source returns what a piece is from, nil where it is from nothing.
 func (b *builder) source(p *piece) *source {
 	if p.source == nil && p.line.From != "" {
-		p.source = kept(b.p.from, sourceKey(p.line), func(string) *source { return &source{ids: b.p.d.idsIn(p.line.From)} })
+		p.source = kept(b.p.from, sourceKey(p.line), func(string) *source { return &source{} })
 	}
 	if s := p.source; s != nil && s.build != b.build {
 		s.build, s.taken = b.build, 0
@@ -358,23 +357,14 @@ func (b *builder) pay(p piece, cost int64) {
 		}
 	}
 	if s := b.source(&p); s != nil {
-		if s.taken == 0 {
-			have(s.ids, withWords)
-		}
 		s.taken++
 	}
 }
 
-// takeAll adds those of the pieces that fit, a file without the phrase on what changed where
-// that does not, and returns the others.
+// takeAll adds those of the pieces that fit, and returns the others.
 func (b *builder) takeAll(pieces []piece, shares ...*share) (rest []piece) {
 	for _, p := range pieces {
-		if b.take(p, shares...) {
-			continue
-		}
-		short := p
-		short.note, short.alone = "", 0
-		if p.note == "" || !b.take(short, shares...) {
+		if !b.take(p, shares...) {
 			rest = append(rest, p)
 		}
 	}
@@ -414,7 +404,7 @@ func (p *planner) build(budget int64) []piece {
 	}
 	section(p.failing, stateShare)
 	p.quote(b, user)
-	section(unquotedFirst(p.rules, b.taken), rulesShare)
+	section(p.rules, rulesShare)
 	section(p.next, stateShare)
 	section(p.active, stateShare)
 	section(p.done, doneShare)
@@ -482,7 +472,7 @@ func (b *builder) rank(story []piece) {
 		p := &story[i]
 		worth := p.worth
 		p.worth = 1
-		values[p.order] = worth + b.value(p)/price
+		values[p.order] = worth + b.value(p)/price/2
 		p.worth = worth
 	}
 	byValue := func(a, b piece) int { return cmp.Compare(values[b.order], values[a.order]) }
@@ -550,13 +540,7 @@ func (b *builder) value(p *piece) float64 {
 		gain += b.p.weights[n] * b.missing[n]
 	}
 	gain *= p.sure * p.worth
-	if s != nil && s.taken == 0 && gain > 0 { // what the heading says comes with the first line
-		for _, n := range s.ids {
-			if !slices.Contains(p.ids, n) {
-				gain += b.p.weights[n] * b.missing[n] * withWords
-			}
-		}
-	} else if s != nil {
+	if s != nil {
 		gain *= math.Pow(sameSource, float64(s.taken))
 	}
 	return gain / float64(b.below(p)+1+b.head(p))

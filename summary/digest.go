@@ -295,12 +295,12 @@ func (d *digest) weights() []float64 {
 		for _, u := range f.uses {
 			x := &uses[u.id]
 			x.messages++
+			x.user = x.user || u.user
 			if u.agent {
 				x.agent += recency
 			} else {
 				x.world += recency
 			}
-			x.user = x.user || u.user
 		}
 	}
 	for _, f := range d.known {

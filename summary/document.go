@@ -251,14 +251,6 @@ var (
 	doneWord = text.NewWording(`done|fixed|implemented|added|created|removed|updated|renamed|moved|refactored|replaced|committed|pushed|merged|released|completed?|finished|resolved|works|working|pass(?:es|ed|ing)?|clean|green|migrated|extracted|wrote|written`,
 		`完成|已修复|已添加|修复了|通过|搞定|完了|修正しました|追加しました|완료`)
 
-	// passWord marks a statement that something passes, butWord one that says it of a
-	// part only, or not at all.
-	passWord = text.Pattern(`(?i)\b(?:pass(?:es|ed|ing)?|succeed(?:s|ed)?|works|working|fixed|resolved|green)\b|通过|修复|成功|修正|通りました|통과|성공`)
-	butWord  = text.Pattern(`(?i)\b(?:not|but|still|yet|except|until|unless|should|would|might|may|fail(?:s|ed|ing)?|\w+n['’]t)\b|不|但|未|失败|ない|しかし|失敗|않|아직|실패|하지만`)
-
-	// planWord marks a sentence about what comes next.
-	planWord = text.Pattern(`(?i)\b(?:next|then|remaining|still (?:need|have|to)|left to|todo|to-do|follow-?up|I'?ll|I will|let me|we (?:need|should|still)|need(?:s)? to|now (?:I|let|we|update|add|fix|run|create)|plan|going to|want me to|should I|shall I|pending)\b|接下来|下一步|还需要|待办|然后|次に|残り|다음`)
-
 	planIntro = text.Pattern(`(?i)\b(?:next steps?|remaining|todo|to do|plan|steps|what'?s left|still to do|follow-?ups?)\b[^.]*:?\**\s*$|(?:接下来|下一步|待办|计划)[^。]*[:：]?\s*$`)
 )
 

@@ -51,7 +51,7 @@ type factLine struct {
 	ids   []int32 // identifiers, each once
 	sure  float64 // how sure a reader has them from this line
 	from  string  // what it is a line of, "" for prose
-	worth float64 // 1 for most
+	worth float64 // more where it is asked for
 	says  says    // of a sentence
 }
 
@@ -165,7 +165,7 @@ func (x *extractor) extract(m *message.Message, call *message.Block) *facts {
 		x.f.text = t
 		if len(t) > longMessage { // what does not fit as a quote may be a source
 			for line := range strings.SplitSeq(lookAt(t), "\n") {
-				x.add(factLine{from: pastedSource, text: line, worth: 1}, true)
+				x.add(factLine{from: pastedSource, text: line})
 			}
 		}
 		for id := range text.Identifiers(lookAt(t)) {
@@ -217,7 +217,7 @@ func (x *extractor) sentences(t string, used bool) (out []factLine) {
 		if strings.HasPrefix(st, "::") {
 			continue // Codex tells its app what it did: ::git-push{...}
 		}
-		l, uses, ok := x.measured(factLine{text: clipName(oneLine(st), maxSaid), worth: 1})
+		l, uses, ok := x.measured(factLine{text: clipName(oneLine(st), maxSaid)})
 		for _, id := range uses {
 			if used {
 				x.see(id, true)
@@ -463,17 +463,10 @@ func wraps(line string) bool {
 	return words >= 7 && words*10 >= tokens*7
 }
 
-// intoFile matches the beginning of a command that writes a here document to a file.
-var intoFile = text.Pattern(`^(?:cat|tee)\s*(?:(?:>{1,2}\s*)?([^\s<>|&;]+)\s*<<|<<-?\s*['"]?\w+['"]?\s*(?:>{1,2}|\|\s*tee)\s*([^\s<>|&;]+))`)
-
-// commandLine takes in a command. The text of a here document is that of the file
-// it is written to.
+// commandLine takes in a command.
 func (x *extractor) commandLine(s string) {
-	first, rest, more := strings.Cut(strings.TrimSpace(s), "\n")
-	x.add(factLine{text: x.command(s), worth: 1}, true)
-	if m := intoFile().FindStringSubmatch(first); more && m != nil {
-		x.code(x.path(m[1]+m[2]), rest)
-	} else if more {
+	x.add(factLine{text: x.command(s)})
+	if _, rest, more := strings.Cut(strings.TrimSpace(s), "\n"); more {
 		x.code(clipName(x.command(s), maxSource), rest)
 	}
 }
@@ -575,7 +568,7 @@ func (x *extractor) output(from, s string) {
 // prose takes in sentences.
 func (x *extractor) prose(from, s string) {
 	for _, st := range text.Statements(s) {
-		x.add(factLine{text: st, worth: 1, from: from}, true)
+		x.add(factLine{text: st, from: from})
 	}
 }
 
@@ -601,12 +594,15 @@ func (x *extractor) see(id int32, byAgent bool) int {
 // line takes in a line of code or output.
 func (x *extractor) line(from, line string, byAgent bool) {
 	if from == "" {
-		x.add(factLine{text: line, worth: codeWorth(line)}, byAgent)
+		k := x.look(factLine{text: line})
+		k.worth *= codeWorth(line)
+		x.take(k, byAgent)
 		return
 	}
 	k := x.known[line]
 	if k == nil {
-		k = x.look(factLine{from: from, text: line, worth: codeWorth(line)})
+		k = x.look(factLine{from: from, text: line})
+		k.worth *= codeWorth(line)
 		x.known[line] = k
 	}
 	if k.ok && k.from != from {
@@ -616,7 +612,7 @@ func (x *extractor) line(from, line string, byAgent bool) {
 }
 
 // add takes in another line that may be a source.
-func (x *extractor) add(l factLine, byAgent bool) { x.take(x.look(l), byAgent) }
+func (x *extractor) add(l factLine) { x.take(x.look(l), true) }
 
 func (x *extractor) take(k *knownLine, byAgent bool) {
 	for _, id := range k.uses {
@@ -684,7 +680,7 @@ func (x *extractor) measured(l factLine) (_ factLine, uses []int32, ok bool) {
 			}
 		}
 	}
-	l.worth *= 1 + float64(min(asked, 3))
+	l.worth = 1 + float64(min(asked, 3))
 	return l, uses, len(l.ids) > 0 || asked > 0
 }
 
@@ -762,46 +758,25 @@ func inToken(c byte) bool {
 	return c < 0x80 && wordByte[c] || strings.IndexByte("-/.~@+", c) >= 0
 }
 
-// codeWorth weighs a line of code or output: errors and declarations say more
-// than statements, imports and what git reports on files say little.
+// codeWorth weighs a line of code or output: a declaration says more than a statement, an
+// import little.
 func codeWorth(line string) float64 {
-	line = strings.TrimLeft(line, " \t+-")
-	word, rest, _ := strings.Cut(line, " ")
+	word, rest, _ := strings.Cut(strings.TrimLeft(line, " \t+-"), " ")
 	switch {
-	case importing()[word] || word == "export" && strings.Contains(rest, " from ") || rest == "" && strings.HasPrefix(word, `"`),
-		strings.HasPrefix(line, "├") || strings.HasPrefix(line, "└") || strings.HasPrefix(line, "│"), // a tree of files
-		word == "File" && strings.Contains(rest, ", line "):                                          // of a stack
-		return 0.3
-	case tellsError(line):
-		return 1.5
+	case importing()[word] || rest == "" && strings.HasPrefix(word, `"`):
+		return .3
 	case declares(word, rest):
 		return 1.3
 	}
-	worth := 1.0
-	if commenting()[word] {
-		worth = 1.2
-	}
-	// A sentence in a file is what somebody wanted known: a rule most of all.
-	if n := strings.Count(line, " "); n >= 7 && !strings.ContainsAny(line, "{};") {
-		worth *= 1.2
-		if slices.ContainsFunc(strings.Fields(line), func(w string) bool { return binding()[w] }) {
-			worth *= 1.4
-		}
-	}
-	return worth
+	return 1
 }
-
-// binding are words of a sentence that says what has to be, or why.
-var binding = text.Words(`must never always only not don't should required requires because since otherwise instead until unless
-	Must Never Always Only Don't Do NOT MUST NEVER ALWAYS ONLY`)
 
 var (
 	importing = text.Words(`import from use #include package require rename copy create delete Auto-merging diff index @@ using`)
 	modifiers = text.Words(`export public private protected static async pub default abstract final override`)
 	declaring = text.Words(`func function class interface type enum struct trait impl def fn module namespace CREATE`)
 	// A constant or variable is declared where its name begins in upper case.
-	naming     = text.Words(`const var let`)
-	commenting = text.Words(`// # * /* -- """ ///`)
+	naming = text.Words(`const var let`)
 )
 
 func declares(word, rest string) bool {
@@ -809,13 +784,4 @@ func declares(word, rest string) bool {
 		word, rest, _ = strings.Cut(rest, " ")
 	}
 	return declaring()[word] || naming()[word] && rest != "" && rest[0] >= 'A' && rest[0] <= 'Z'
-}
-
-// tellsError reports whether a line has a word of an error message.
-func tellsError(line string) bool {
-	return slices.ContainsFunc(errorWords, func(w string) bool { return strings.Contains(line, w) })
-}
-
-var errorWords = []string{
-	"error", "Error", "ERROR", "failed", "Failed", "FAIL", "failure", "fatal", "panic", "xception", "cannot find", "undefined",
 }

@@ -337,7 +337,9 @@ var headingKinds = sync.OnceValue(func() map[string]kind {
 			if section := "## " + p.section; p.heading == "" {
 				known[section], known[plainName(p.section)] = p.kind, p.kind
 			} else {
-				known[section] = known[section] // no part, where all have headings of their own
+				if _, ok := known[section]; !ok {
+					known[section] = kindNone // all parts have headings of their own
+				}
 				known[section+"\n### "+p.heading], known[plainName(p.heading)] = p.kind, p.kind
 			}
 		}

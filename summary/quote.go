@@ -144,13 +144,8 @@ func (p *planner) shorten(m piece, n int) Quote {
 	return out
 }
 
-// joinParts makes a quote of the parts that are taken. A gap of a few bytes is not worth its mark.
+// joinParts makes a quote of the parts that are taken.
 func joinParts(q Quote, parts []quotePart) Quote {
-	for i := 1; i+1 < len(parts); i++ {
-		if p := &parts[i]; !p.taken && p.omitted == 0 && len(p.text) < 16 && parts[i-1].taken && parts[i+1].taken {
-			p.taken = true
-		}
-	}
 	q.Text, q.Gaps = "", nil
 	gap := 0
 	for _, p := range parts {

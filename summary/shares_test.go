@@ -146,35 +146,3 @@ func TestNewestHaveMoreRoom(t *testing.T) {
 		}
 	}
 }
-
-// TestShortReplyRaisesTheReport: what the user answered with a few words is worth more
-// than what another request follows.
-func TestShortReplyRaisesTheReport(t *testing.T) {
-	const (
-		reply   = "Yes, do that, please, and mind the shelves that the importer has never seen before it comes to the end of the list."
-		request = reply + " And then begin with all of it once more."
-	)
-	said := func(seed uint64, next string) (n int) {
-		conv := testchat.New()
-		for _, it := range busy(seed, 8).Items() {
-			m := *it.Message
-			if m.UserWords() && strings.HasPrefix(m.Text(), "Request 6:") {
-				conv.User(next)
-				continue
-			}
-			conv.Add(&m)
-		}
-		for _, l := range summarize(t, summary.Input{Items: conv.Items(), Budget: 3000}).Document.Story {
-			n += strings.Count(l.Text, "in report5.")
-		}
-		return n
-	}
-	replied, followed := 0, 0
-	for seed := range cases(12) {
-		replied += said(seed, reply)
-		followed += said(seed, request)
-	}
-	if replied < followed*5/4 || replied == 0 {
-		t.Errorf("of the report that got a short answer there stand %d sentences, of the same report before a request %d", replied, followed)
-	}
-}

@@ -201,10 +201,11 @@ func ownWords(s string) string {
 	return strings.Join(strings.Fields(oneLine(own.String())), " ")
 }
 
-// rules offers the user's rules, oldest first: those of the ledger, and those that an
+// rules offers the user's rules, newest first: those of the ledger, and those that an
 // earlier summary had besides. One that was taken back is marked, not dropped: what it
 // said may still stand in what is kept.
-func (d *digest) rules() (all []Line) {
+func (d *digest) rules() []piece {
+	var all []Line
 	seen := map[string]int{}
 	add := func(l Line) {
 		key := strings.ToLower(strings.Trim(l.Text, " .!;:*"))
@@ -221,29 +222,9 @@ func (d *digest) rules() (all []Line) {
 	for _, r := range d.led.Rules {
 		add(Line{Text: r.Text, Ref: d.refs.of(r.Entry), Replaced: r.Replaced})
 	}
-	return all
-}
-
-// unquotedFirst orders rules by importance: first those that no quote holds, newest first.
-func unquotedFirst(all, taken []piece) []piece {
-	quoted := map[string]bool{}
-	for _, p := range taken {
-		if p.kind == kindQuotes && p.quote.Whole() && p.quote.Ref != "" {
-			quoted[p.quote.Ref] = true
-		}
-	}
-	rank := func(p piece) int {
-		switch {
-		case p.line.Replaced:
-			return 2
-		case quoted[p.line.Ref]:
-			return 1
-		}
-		return 0
-	}
-	return slices.SortedStableFunc(slices.Values(all), func(a, b piece) int {
-		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(b.order, a.order))
-	})
+	out := d.numbered(kindConstraints, all)
+	slices.Reverse(out)
+	return out
 }
 
 // done offers what is finished, each with what shows it: commits, checks that pass,
@@ -288,9 +269,6 @@ func (d *digest) done() []piece {
 			todos++
 			add(10*d.place(t.Entry)+2, d.line(t.Text, t.Entry))
 		}
-	}
-	if d.proven() {
-		add(10*len(d.msgs), d.lastReport())
 	}
 	slices.SortStableFunc(out, func(a, b piece) int { return cmp.Compare(b.order, a.order) })
 	for i, l := range slices.Backward(d.before().Done) {
@@ -445,22 +423,6 @@ func (d *digest) lastReport() (l Line) {
 	return l
 }
 
-// proven reports whether the last turn has ended with an answer that says that something
-// passes, and a command bears it out: one that had failed ran without a fault in the turn.
-// Then what the answer says is done, and not still going on.
-func (d *digest) proven() bool {
-	i := d.lastIn(d.last, func(m *msg) bool { return m.Role == message.RoleAssistant && told(m.said) != "" })
-	if i < 0 || len(d.in.Kept) > 0 || !d.last.ended {
-		return false
-	}
-	if s := told(d.msgs[i].said); !passWord().MatchString(s) || butWord().MatchString(s) {
-		return false
-	}
-	return slices.ContainsFunc(d.led.Commands, func(c ledger.Command) bool {
-		return c.Status == ledger.StatusOK && c.Failures > 0 && d.place(c.Entry) >= d.last.from
-	})
-}
-
 // told returns the first sentences of an answer that say something, at most two.
 func told(said []factLine) string {
 	out := ""
@@ -549,8 +511,7 @@ func (d *digest) next() []Line {
 			break // "go on" asks for what was planned before, and so does what was not answered yet
 		}
 	}
-	looked := 0
-	for i := len(d.msgs) - 1; i >= from && looked < 5; i-- {
+	for i, looked := len(d.msgs)-1, 0; i >= from && looked < 5; i-- {
 		m := d.msgs[i]
 		if m.Role != message.RoleAssistant || len(m.said) == 0 {
 			continue
@@ -561,8 +522,8 @@ func (d *digest) next() []Line {
 		}
 		if looked == 1 && len(out) == 0 {
 			for _, l := range m.said[max(0, len(m.said)-4):] {
-				if s := l.text; (planWord().MatchString(s) || strings.HasSuffix(s, "?")) && len(s) > 15 && !text.TableRow(s) && !leadsOver(s) {
-					out = append(out, Line{Text: clip(s), Ref: m.ref})
+				if strings.HasSuffix(l.text, "?") && !text.TableRow(l.text) {
+					out = append(out, Line{Text: clip(l.text), Ref: m.ref})
 				}
 			}
 		}

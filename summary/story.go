@@ -18,9 +18,7 @@ const (
 	reportWorth   = 4.0 // of the answer that ends a turn
 	leadWorth     = 3.0 // more, of its first sentence
 	shortSaid     = 60  // bytes of a sentence of a report that is joined with the next one
-	shortReply    = 140 // bytes
 	nextToLead    = .75 // that much of it, of each sentence after
-	repliedTo     = 1.5 // more, of a report that the user answered with a few words
 	causeWorth    = 2.5
 	resultWorth   = 1.2 // says that something is so now
 	remarkWorth   = .3
@@ -47,10 +45,6 @@ func (d *digest) story() []piece {
 	}
 	for i, t := range d.turns {
 		going := i == len(d.turns)-1 && !t.ended
-		replied := 1.0
-		if i+1 < len(d.turns) && len(d.turns[i+1].ask.Text) < shortReply {
-			replied = repliedTo
-		}
 		head, report := d.asked(t), d.report(t)
 		ref := t.ask.Ref
 		if report >= 0 {
@@ -67,7 +61,7 @@ func (d *digest) story() []piece {
 			for seq, l := range d.sentences(at, report) {
 				if worth, ok := sentenceWorth(l, at == report); ok {
 					if at == report {
-						worth *= replied * max(lead, 1)
+						worth *= max(lead, 1)
 						if worth > 0 {
 							lead *= nextToLead
 						}
