@@ -492,7 +492,7 @@ func TestNothingLeaks(t *testing.T) {
 	s := httptest.NewServer(h)
 	defer s.Close()
 	secret := bytes.ReplaceAll(long(50, "x"), []byte("all tests pass"), []byte("the parrot is called Quagga"))
-	for _, path := range []string{"/v1/messages", "/gone/v1/messages", "/v1/messages/count_tokens", "/nowhere"} {
+	for _, path := range []string{"/v1/messages", "/gone/v1/messages", "/gone/v1beta/models/m:generateContent?key=canary-key", "/v1/messages/count_tokens", "/nowhere"} {
 		for _, header := range []string{"X-Api-Key: canary-key", "Authorization: Bearer canary-key", "Cookie: canary-key"} {
 			_, answer := send(t, nil, s.URL+path, secret, header)
 			write(&answers, answer)

@@ -77,7 +77,7 @@ type handler struct {
 // target is what a request is sent to, in its context while it is proxied.
 type target struct {
 	base *url.URL
-	path string
+	path string // as it was sent, with its escapes
 	api  string // whose shape errors have
 	body *clientBody
 }
@@ -133,7 +133,8 @@ func (h *Handler) Reload(cfg HandlerConfig) error {
 		Rewrite: func(r *httputil.ProxyRequest) {
 			to := r.In.Context().Value(targetKey{}).(*target)
 			r.Out.URL.Scheme, r.Out.URL.Host = to.base.Scheme, to.base.Host
-			r.Out.URL.Path, r.Out.URL.RawPath = strings.TrimSuffix(to.base.Path, "/")+to.path, ""
+			r.Out.URL.RawPath = strings.TrimSuffix(to.base.EscapedPath(), "/") + to.path
+			r.Out.URL.Path, _ = url.PathUnescape(r.Out.URL.RawPath) // an escaped path can be read
 			r.Out.Host = to.base.Host
 			r.Out.Header.Del(KeyHeader)
 			r.Out.Header.Del("X-Forwarded-For")
@@ -226,7 +227,7 @@ func (h *handler) known(w http.ResponseWriter, r **http.Request, api string) boo
 // route finds the upstream of a path. Under the paths that are common to Anthropic and OpenAI
 // the key of an Anthropic client goes to Anthropic.
 func (h *handler) route(r *http.Request) (*target, error) {
-	path := r.URL.Path
+	path := r.URL.EscapedPath()
 	name, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	if u, ok := h.upstreams[name]; ok {
 		return &target{base: u, path: "/" + rest, api: apiOf("/" + rest)}, nil

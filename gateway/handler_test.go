@@ -38,7 +38,8 @@ func TestHandlerRoutes(t *testing.T) {
 	}
 	send(t, nil, s.URL+"/v1/messages?beta=true", long(1, "x"), "X-Clew-Key: k", "X-Api-Key: one")
 	send(t, nil, s.URL+"/local/v1/chat/completions", []byte(`{"messages":[{"role":"user","content":"x"}]}`), "X-Clew-Key: k", "X-Api-Key: two")
-	if len(paths) != 2 || paths["/v1/messages?beta=true"] != "one" || paths["/base/v1/chat/completions"] != "two" {
+	send(t, nil, s.URL+"/local/v1/models/org%2Fm%20x:y", nil, "X-Clew-Key: k", "X-Api-Key: three")
+	if len(paths) != 3 || paths["/v1/messages?beta=true"] != "one" || paths["/base/v1/chat/completions"] != "two" || paths["/base/v1/models/org%2Fm%20x:y"] != "three" {
 		t.Errorf("the upstreams saw %v", paths)
 	}
 	for _, bad := range []string{"ftp://x", "x", "http://", "http://x?a=b"} {

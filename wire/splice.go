@@ -1,9 +1,6 @@
 package wire
 
-import (
-	"bytes"
-	"slices"
-)
+import "slices"
 
 // Edit puts other bytes in the place of a range of the body.
 type Edit struct {
@@ -39,7 +36,7 @@ func (in *Inbound) Replace(item, node int, elements []byte) (e Edit, ok bool) {
 	}
 	it := in.Items[in.Nodes[node].Item]
 	if node == it.First {
-		return Edit{Range{from, it.From}, append(bytes.Clone(elements), ',')}, true
+		return Edit{Range{from, it.From}, slices.Concat(elements, []byte{','})}, true
 	}
 	if in.Profile.form == formChat || in.Profile.form == formResponses && in.Nodes[node].Range == it.Range {
 		return Edit{}, false
