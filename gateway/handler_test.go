@@ -33,6 +33,9 @@ func TestHandlerRoutes(t *testing.T) {
 		inner := u.Config.Handler
 		u.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			paths[r.URL.RequestURI()] = r.Header.Get("X-Api-Key") + r.Header.Get("X-Clew-Key") + r.Header.Get("X-Forwarded-For")
+			if "http://"+r.Host != u.URL {
+				t.Errorf("the upstream %s is called %s", u.URL, r.Host)
+			}
 			inner.ServeHTTP(w, r)
 		})
 	}
@@ -61,6 +64,8 @@ func TestHandlerRefuses(t *testing.T) {
 		want       string
 	}{
 		{"a web page", "/v1/messages", gateway.HandlerConfig{}, []string{"Origin: https://evil.example"}, "", 403, `"type":"permission_error"`},
+		{"a web page, by another header", "/v1/messages", gateway.HandlerConfig{}, []string{"Sec-Fetch-Site: cross-site"}, "", 403, `"type":"permission_error"`},
+		{"another machine's address", "/v1/messages", gateway.HandlerConfig{}, nil, "192.168.1.5:8790", 403, `"permission_error"`},
 		{"another host", "/v1/messages", gateway.HandlerConfig{}, nil, "evil.example", 403, `"permission_error"`},
 		{"no key", "/v1/chat/completions", gateway.HandlerConfig{Key: "k"}, nil, "", 401, `"gateway_error"`},
 		{"an unknown path", "/nowhere", gateway.HandlerConfig{}, nil, "", 404, "/anthropic, /gemini, /gone, /openai"},
