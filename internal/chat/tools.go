@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/clew-dev/clew/agent"
 	"github.com/clew-dev/clew/internal/agent/mcp"
@@ -101,43 +102,48 @@ func (r *refusals) add(f Refusal) {
 	}
 }
 
-// toolServer is what gives tools beside the built-in ones.
-type toolServer struct {
-	tools  []tool.Tool
-	status []string // a line for each server
-	close  func() error
-}
-
 // servers are the MCP servers. They are connected beside everything else: what they give
 // is there from the first request on that is made after that, in a session that was
 // not asked anything yet, and else from the next pass on. So a server that is slow makes
 // nobody wait, and what a provider has cached stays.
 type servers struct {
-	mu    sync.Mutex
-	got   toolServer
-	ready chan struct{}
+	names   []string
+	reached atomic.Pointer[mcp.Set] // nil while they are being connected
+	ready   chan struct{}
 }
 
 func (v *servers) list() []tool.Tool {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	return slices.Clone(v.got.tools)
+	if set := v.reached.Load(); set != nil {
+		return set.Tools()
+	}
+	return nil
 }
 
-func (v *servers) lines() []string {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	return slices.Clone(v.got.status)
+// lines says how it stands with each server.
+func (v *servers) lines() (out []string) {
+	set := v.reached.Load()
+	if set == nil {
+		for _, name := range v.names {
+			out = append(out, "server "+name+": it is being connected")
+		}
+		return out
+	}
+	for _, s := range set.Servers() {
+		if s.Err != nil {
+			out = append(out, fmt.Sprintf("server %s: %v", s.Name, s.Err))
+		} else {
+			out = append(out, fmt.Sprintf("server %s: %d tools", s.Name, s.Tools))
+		}
+	}
+	return out
 }
 
 // end closes the servers that were connected.
 func (v *servers) end() error {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.got.close == nil {
-		return nil
+	if set := v.reached.Load(); set != nil {
+		return set.Close()
 	}
-	return v.got.close()
+	return nil
 }
 
 // connect connects the servers in the background and calls done, with what went wrong.
@@ -145,28 +151,18 @@ func (v *servers) connect(ctx context.Context, wg *sync.WaitGroup, cfg mcp.Confi
 	v.ready = make(chan struct{})
 	for name, c := range cfg.Servers {
 		if !c.Disabled {
-			v.got.status = append(v.got.status, "server "+name+": it is being connected")
+			v.names = append(v.names, name)
 		}
 	}
-	if v.got.status == nil {
+	if v.names == nil {
 		close(v.ready)
 		return
 	}
-	slices.Sort(v.got.status)
+	slices.Sort(v.names)
 	wg.Go(func() {
 		defer close(v.ready)
 		set, errs := mcp.Connect(ctx, cfg)
-		got := toolServer{tools: set.Tools(), close: set.Close}
-		for _, s := range set.Servers() {
-			line := fmt.Sprintf("server %s: %d tools", s.Name, s.Tools)
-			if s.Err != nil {
-				line = fmt.Sprintf("server %s: %v", s.Name, s.Err)
-			}
-			got.status = append(got.status, line)
-		}
-		v.mu.Lock()
-		v.got = got
-		v.mu.Unlock()
+		v.reached.Store(set)
 		done(errs)
 	})
 }
