@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -21,6 +20,7 @@ import (
 	"github.com/clew-dev/clew/internal/agent/builtin"
 	"github.com/clew-dev/clew/internal/agent/permission"
 	"github.com/clew-dev/clew/internal/agent/tool"
+	"github.com/clew-dev/clew/internal/procgroup"
 	"github.com/clew-dev/clew/internal/provider"
 	"github.com/clew-dev/clew/model"
 )
@@ -146,22 +146,11 @@ func folder(dir string) (string, error) {
 	return abs, nil
 }
 
-func (c *Config) getenv(name string) string {
-	for i := len(c.Environ) - 1; i >= 0; i-- {
-		if n, v, ok := strings.Cut(c.Environ[i], "="); ok && (n == name || runtime.GOOS == "windows" && strings.EqualFold(n, name)) {
-			return v
-		}
-	}
-	return ""
-}
+func (c *Config) getenv(name string) string { return procgroup.Getenv(c.Environ, name) }
 
 // userHome is the user's home folder, "" for none.
 func (c *Config) userHome() string {
-	name := "HOME"
-	if runtime.GOOS == "windows" {
-		name = "USERPROFILE"
-	}
-	if dir := c.getenv(name); filepath.IsAbs(dir) {
+	if dir := procgroup.Home(c.Environ); filepath.IsAbs(dir) {
 		return dir
 	}
 	return ""

@@ -38,12 +38,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
-	"strings"
 	"sync"
 
 	"github.com/clew-dev/clew/internal/agent/files"
 	"github.com/clew-dev/clew/internal/agent/tool"
+	"github.com/clew-dev/clew/internal/procgroup"
 	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/model"
 )
@@ -94,11 +93,7 @@ func New(c Config) (*Set, error) {
 	if s.environ == nil {
 		s.environ = os.Environ()
 	}
-	home := "HOME"
-	if runtime.GOOS == "windows" {
-		home = "USERPROFILE"
-	}
-	s.home = variable(s.environ, home)
+	s.home = procgroup.Home(s.environ)
 	var err error
 	if s.shell, err = findShell(c.Shell); err != nil {
 		return nil, err
@@ -205,17 +200,6 @@ func at[A any](s *Set, spec model.Tool, example string, parse func(*arguments) A
 			return r, fail(spec.Name, p.shown, err)
 		},
 	}
-}
-
-// variable returns the value of an environment variable; the last one counts.
-func variable(environ []string, name string) string {
-	for i := len(environ) - 1; i >= 0; i-- {
-		n, v, _ := strings.Cut(environ[i], "=")
-		if n == name || runtime.GOOS == "windows" && strings.EqualFold(n, name) {
-			return v
-		}
-	}
-	return ""
 }
 
 // maxLine is how many characters a line for the user has at most.

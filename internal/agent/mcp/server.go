@@ -17,6 +17,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/clew-dev/clew/internal/procgroup"
 	"github.com/clew-dev/clew/internal/settings"
 )
 
@@ -161,14 +162,7 @@ type nopClose struct{ io.Writer }
 // Close implements io.Closer.
 func (nopClose) Close() error { return nil }
 
-func (s *server) getenv(name string) string {
-	for _, v := range slices.Backward(s.c.Environ) {
-		if value, ok := strings.CutPrefix(v, name+"="); ok {
-			return value
-		}
-	}
-	return ""
-}
+func (s *server) getenv(name string) string { return procgroup.Getenv(s.c.Environ, name) }
 
 // expand is settings.Expand that remembers what must not stand in an error.
 func (l *link) expand(text string, getenv func(string) string) (string, error) {
