@@ -32,7 +32,11 @@ import (
 	"time"
 
 	"github.com/clew-dev/clew/compact"
+	"github.com/clew-dev/clew/internal/jsonx"
+	"github.com/clew-dev/clew/internal/redact"
+	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/model/catalogue"
+	"github.com/clew-dev/clew/transcript"
 	"github.com/clew-dev/clew/wire"
 )
 
@@ -77,7 +81,7 @@ type Config struct {
 	Now func() time.Time
 }
 
-// Event says what became of one request. It has no content.
+// Event says what became of one request. It has no content but About.
 type Event struct {
 	Time         time.Time     `json:"time"`
 	Total        time.Duration `json:"total"` // from its arrival to the end of the answer
@@ -100,6 +104,10 @@ type Event struct {
 	Status    int     `json:"status"`
 
 	Context context.Context `json:"-"` // of the request, in which a trace may be
+	// About are the first words of the user's request, with keys masked, and Client is what the program calls itself:
+	// for a display that forgets them, and for no log.
+	About  string `json:"-"`
+	Client string `json:"-"`
 }
 
 // Outcome says what was done with a request.
@@ -133,6 +141,7 @@ type memory struct {
 	talks   *recent[wire.Digest, *conversation] // by root
 	asked   *recent[string, served]             // by host and model
 	lacks   *recent[string, bool]               // hosts and what they can't do
+	abouts  *recent[wire.Digest, string]        // by root
 	windows *catalogue.Windows                  // what upstreams have refused
 }
 
@@ -140,7 +149,7 @@ func newMemory(now func() time.Time) *memory {
 	return &memory{
 		tokens: newRecent[wire.Digest, int64](200_000), anchors: newRecent[wire.Digest, anchor](20_000), epochs: newRecent[wire.Digest, *Epoch](1_000),
 		unkept: newRecent[wire.Digest, bool](1_000), spoiled: newRecent[wire.Digest, bool](1_000), talks: newRecent[wire.Digest, *conversation](100), windows: catalogue.NewWindows(now),
-		lacks: newRecent[string, bool](1_000), asked: newRecent[string, served](1_000),
+		lacks: newRecent[string, bool](1_000), asked: newRecent[string, served](1_000), abouts: newRecent[wire.Digest, string](1_000),
 	}
 }
 
@@ -312,6 +321,9 @@ func (r *request) plan(req *http.Request, body []byte) []byte {
 		r.tenant = r.cfg.Tenant(req)
 	}
 	r.follow(r.tenant, r.host)
+	if r.cfg.OnEvent != nil {
+		r.event.About, r.event.Client = r.about(), clientOf(req.Header.Get("User-Agent"))
+	}
 	r.nearby = r.ask(req)
 	r.trigger = r.profile.Name == wire.OpenAIResponses.Name && in.Compacted && isTrigger(in) && !r.watched
 	r.compacts = r.compacts && !r.watched
@@ -348,6 +360,38 @@ func (r *request) follow(tenant, host string) {
 		}
 	}
 	r.event.Tenant, r.event.Conversation = tenant, r.root.String()[:16]
+}
+
+// maxAbout is how much of the user's request About has, in characters.
+const maxAbout = 120
+
+// about returns the beginning of what the user has asked for first. Agents put other texts
+// before it, which they mark.
+func (r *request) about() string {
+	if said, ok := r.abouts.get(r.root); ok {
+		return said
+	}
+	said := ""
+	for i := r.first; i < len(r.in.Nodes) && said == ""; i++ {
+		n := r.in.Nodes[i]
+		if n.Kind != wire.PartText || r.in.Items[n.Item].Turn != wire.TurnUser {
+			continue
+		}
+		if t, ok := jsonx.String(n.Content.Of(r.in.Body)); ok && transcript.Typed(t) {
+			said = text.Clip(redact.Text(strings.Join(strings.Fields(text.Head(t, 8*maxAbout)), " ")), maxAbout)
+		}
+	}
+	return r.abouts.put(r.root, said, false)
+}
+
+// clientOf returns the name and the version at the beginning of a User-Agent.
+func clientOf(agent string) string {
+	name, _, _ := strings.Cut(agent, " (")
+	words := strings.Fields(name)
+	if n := len(words); n > 1 && (words[1][0] < '0' || words[1][0] > '9') {
+		words = words[:1]
+	}
+	return text.Clip(strings.Join(words[:min(len(words), 2)], " "), 40)
 }
 
 func (r *request) done(resp *http.Response) *http.Response {

@@ -56,6 +56,7 @@ type HandlerConfig struct {
 // vendors are the default upstreams.
 var vendors = map[string]string{
 	"anthropic": "https://api.anthropic.com", "openai": "https://api.openai.com", "gemini": "https://generativelanguage.googleapis.com",
+	"chatgpt": "https://chatgpt.com/backend-api/codex", // for Codex with the login of ChatGPT
 }
 
 // Handler forwards requests to model providers through Transport.

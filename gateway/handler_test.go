@@ -68,7 +68,7 @@ func TestHandlerRefuses(t *testing.T) {
 		{"another machine's address", "/v1/messages", gateway.HandlerConfig{}, nil, "192.168.1.5:8790", 403, `"permission_error"`},
 		{"another host", "/v1/messages", gateway.HandlerConfig{}, nil, "evil.example", 403, `"permission_error"`},
 		{"no key", "/v1/chat/completions", gateway.HandlerConfig{Key: "k"}, nil, "", 401, `"gateway_error"`},
-		{"an unknown path", "/nowhere", gateway.HandlerConfig{}, nil, "", 404, "/anthropic, /gemini, /gone, /openai"},
+		{"an unknown path", "/nowhere", gateway.HandlerConfig{}, nil, "", 404, "/anthropic, /chatgpt, /gemini, /gone, /openai"},
 		{"a websocket", "/v1/responses", gateway.HandlerConfig{}, []string{"Upgrade: websocket"}, "", 426, "websocket"},
 		{"an upstream that is gone", "/gone/v1beta/models/m:generateContent", gateway.HandlerConfig{}, nil, "", 502, `"status":"BAD_GATEWAY"`},
 	} {

@@ -56,6 +56,10 @@ var (
 	}}
 )
 
+// Typed reports whether a text in a message of the user may be the user's own: agents put
+// others there, which they mark.
+func Typed(text string) bool { return wireOrigin(message.TextBlock(text)) == message.OriginUser }
+
 // wireOrigin tells the user's words from what package wire and agents put into lists. A list
 // does not say which agent wrote it, so the marks of all count.
 func wireOrigin(b message.Block) message.Origin {

@@ -13,7 +13,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"slices"
@@ -573,85 +572,4 @@ func serveHTTP(ctx context.Context, l net.Listener, h http.Handler, grace time.D
 	}
 	<-ended
 	return nil
-}
-
-func newWrap() *cobra.Command {
-	cmd := newCommand("wrap", groupOther)
-	g := gatewayFlags{wrapped: true}
-	g.add(cmd)
-	cmd.Flags().SetInterspersed(false)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		disconnect, err := g.connect(cmd, nil)
-		if err != nil {
-			return fmt.Errorf("wrap: %w", err)
-		}
-		defer disconnect()
-		cfg, file, err := g.settings()
-		if err != nil {
-			return err
-		}
-		seen := &traffic{w: cmd.ErrOrStderr(), changed: map[gateway.Outcome]int{}}
-		s, err := startGateway(&g, cfg, "127.0.0.1:0", cmp.Or(g.admin, file.Admin), seen)
-		if err != nil {
-			return fmt.Errorf("wrap: %w", err)
-		}
-		if seen.page != "" {
-			fmt.Fprintf(cmd.ErrOrStderr(), "clew: watch it on http://%s\n", seen.page)
-		}
-		ctx, stop := context.WithCancel(cmd.Context())
-		done := make(chan error, 1)
-		go func() { done <- s.serve(ctx) }()
-		err = runWrapped(cmd, args, "http://"+s.l.Addr().String())
-		stop()
-		if served := <-done; err == nil {
-			err = served
-		}
-		fmt.Fprintln(cmd.ErrOrStderr(), "clew: "+seen.summary())
-		return err
-	}
-	return cmd
-}
-
-// baseURLs are the variables that name the address of each API.
-var baseURLs = map[string]string{"anthropic": "ANTHROPIC_BASE_URL", "openai": "OPENAI_BASE_URL", "gemini": "GOOGLE_GEMINI_BASE_URL"}
-
-// runWrapped runs a program whose requests go to base. The keys of the terminal reach it as
-// they would without clew.
-func runWrapped(cmd *cobra.Command, args []string, base string) error {
-	name := strings.TrimSuffix(filepath.Base(args[0]), ".exe")
-	env := []string{
-		"ANTHROPIC_BASE_URL=" + base, "OPENAI_BASE_URL=" + base + "/v1", "OPENAI_API_BASE=" + base + "/v1", "GOOGLE_GEMINI_BASE_URL=" + base,
-	}
-	switch name {
-	case "claude":
-		env = append(env, "DISABLE_AUTO_COMPACT=1")
-	case "codex": // it does not read the variable
-		args = slices.Concat(args[:1], []string{"-c", `openai_base_url="` + base + `/v1"`, "-c", "model_auto_compact_token_limit=9000000"}, args[1:])
-	case "opencode":
-		env = append(env, "OPENCODE_DISABLE_AUTOCOMPACT=1")
-	}
-	child := exec.Command(args[0], args[1:]...)
-	child.Env = append(os.Environ(), env...)
-	child.Stdin, child.Stdout, child.Stderr = cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr()
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	defer signal.Stop(signals)
-	if err := child.Start(); err != nil {
-		return fmt.Errorf("wrap: %w", err)
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- child.Wait() }()
-	for {
-		select {
-		case s := <-signals:
-			if s == syscall.SIGTERM { // an interrupt goes to the whole group by itself
-				_ = child.Process.Signal(s)
-			}
-		case err := <-ended:
-			if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() > 0 {
-				return &exitError{code: exit.ExitCode(), err: errSilent}
-			}
-			return err
-		}
-	}
 }

@@ -68,6 +68,7 @@ func watched(t *testing.T, n int) (*admin.Server, *httptest.Server) {
 			t.Fatal(err)
 		}
 		req.Header.Set("X-Api-Key", secret)
+		req.Header.Set("User-Agent", "agent/1.0 (a test)")
 		resp, err := (&http.Client{Transport: rt}).Do(req)
 		if err != nil {
 			t.Fatal(err)
@@ -108,6 +109,9 @@ func TestSessions(t *testing.T) {
 	talk := list.Sessions[0]
 	if talk.Epochs == 0 || talk.Unfit == 0 || talk.NotSent <= 0 || talk.After >= talk.Before || talk.After > 20_000 || talk.Full() <= 0 || talk.Full() > 1 {
 		t.Errorf("%+v", talk)
+	}
+	if !strings.HasPrefix(talk.About, "Request 0: change src/part0.go <script>") || talk.Client != "agent/1.0" {
+		t.Errorf("it is about %q, of %q", talk.About, talk.Client)
 	}
 	if share := talk.CacheShare(); share < .5 || share > 1 || talk.Cost <= 0 {
 		t.Errorf("%.2f of the input came from the cache, for $%.4f", share, talk.Cost)

@@ -5,8 +5,8 @@
 //	cfg.OnEvent = s.Event
 //	http.Serve(loopback, s.Handler())
 //
-// Figures come from the gateway's events, which have no content. What was said comes from
-// the session files, and is shown only on the pages of a conversation.
+// Figures come from the gateway's events, and so do the first words by which a conversation is
+// recognised, which are kept in memory alone. What was said comes from the session files.
 package admin
 
 import (
@@ -57,6 +57,8 @@ type Talk struct {
 	After  int64     `json:"after"`  // tokens of what was sent on
 	Window int64     `json:"window"` // 0: not known
 	Status int       `json:"status"`
+	About  string    `json:"about,omitempty"`  // the first words of the user's request, with keys masked
+	Client string    `json:"client,omitempty"` // what the program calls itself
 	Totals
 }
 
@@ -126,6 +128,7 @@ func (b *board) add(e *gateway.Event) {
 	one := totalsOf(e)
 	t.plus(&one)
 	b.all.plus(&one)
+	t.About, t.Client = cmp.Or(t.About, e.About), e.Client
 	t.API, t.Model, t.Last, t.Before, t.After, t.Window, t.Status = e.API, e.Model, e.Time, e.Before, e.After, e.Window, e.Status
 	p := Point{Time: e.Time, Outcome: e.Outcome, Why: e.Why, Before: e.Before, After: e.After, Window: e.Window}
 	if e.Usage != nil {

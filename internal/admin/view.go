@@ -26,7 +26,7 @@ var pages = sync.OnceValue(func() *template.Template {
 })
 
 var functions = template.FuncMap{
-	"tokens": Tokens, "number": number, "count": count, "dollars": dollars, "percent": percent, "visible": text.Visible,
+	"tokens": text.Tokens, "number": number, "count": count, "dollars": dollars, "percent": percent, "visible": text.Visible,
 	"clock": func(t time.Time) string { return t.UTC().Format("15:04:05") },
 	"date":  func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") },
 	"stamp": func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
@@ -72,21 +72,6 @@ func (s *Server) overview(w http.ResponseWriter, r *http.Request) {
 	show(w, "overview", &overviewView{s.board(tenantOf(r.Context())).list(), s.cfg.Observe, s.cfg.Dir})
 }
 
-// Tokens writes a number of tokens short: 950, 12.3k, 1.2M.
-func Tokens(n int64) string {
-	switch {
-	case n < 0:
-		return "-" + Tokens(-n)
-	case n < 1000:
-		return strconv.FormatInt(n, 10)
-	case n < 100_000:
-		return strings.TrimSuffix(fmt.Sprintf("%.1f", float64(n)/1e3), ".0") + "k"
-	case n < 1_000_000:
-		return fmt.Sprintf("%.0fk", float64(n)/1e3)
-	}
-	return strings.TrimSuffix(fmt.Sprintf("%.1f", float64(n)/1e6), ".0") + "M"
-}
-
 // number writes a whole number with a space between groups of three digits.
 func number(n int) string {
 	s := strconv.Itoa(n)
@@ -97,11 +82,11 @@ func number(n int) string {
 }
 
 // count writes how many there are of something.
-func count(n int, what string) string {
+func count(n int, one, more string) string {
 	if n == 1 {
-		return "1 " + what
+		return "1 " + one
 	}
-	return number(n) + " " + what + "s"
+	return number(n) + " " + more
 }
 
 func dollars(f float64) string {
@@ -171,7 +156,7 @@ func newPlot(points []Point) (p plot) {
 		fmt.Fprintf(&before, "%s,%s ", x, y(pt.Before))
 		fmt.Fprintf(&after, "%s,%s ", x, y(pt.After))
 		if pt.Outcome != gateway.Passed && pt.Outcome != gateway.Shortened {
-			title := fmt.Sprintf("%s %s: %s tokens became %s", pt.Time.UTC().Format("15:04:05"), pt.Outcome, Tokens(pt.Before), Tokens(pt.After))
+			title := fmt.Sprintf("%s %s: %s tokens became %s", pt.Time.UTC().Format("15:04:05"), pt.Outcome, text.Tokens(pt.Before), text.Tokens(pt.After))
 			if pt.Why != "" {
 				title += " (" + pt.Why + ")"
 			}
@@ -190,7 +175,7 @@ func newPlot(points []Point) (p plot) {
 		step = f
 	}
 	for n := step; n <= top; n += step {
-		p.Ticks = append(p.Ticks, tick{y(n), Tokens(n)})
+		p.Ticks = append(p.Ticks, tick{y(n), text.Tokens(n)})
 	}
 	return p
 }

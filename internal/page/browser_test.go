@@ -1,13 +1,10 @@
 package page_test
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"os/exec"
 	"regexp"
 	"strconv"
 	"strings"
@@ -15,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/clew-dev/clew/internal/browsertest"
 	"github.com/clew-dev/clew/internal/page"
 )
 
@@ -23,13 +21,6 @@ import (
 // Skipped where there is no Chromium.
 func browse(t *testing.T, wrapper string, pages func(server string) map[string]string) (title string, asked []string) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts a browser")
-	}
-	browser, err := exec.LookPath("chromium")
-	if err != nil {
-		t.Skip("no chromium to look at the page with")
-	}
 	var mu sync.Mutex
 	var served map[string]string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -52,26 +43,14 @@ func browse(t *testing.T, wrapper string, pages func(server string) map[string]s
 	mu.Lock()
 	served = made
 	mu.Unlock()
-	dir, err := os.MkdirTemp("", "clew-browser-*")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
-	defer stop()
-	out, err := exec.CommandContext(ctx, browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--user-data-dir="+dir,
-		"--window-size=1400,1000", "--virtual-time-budget=20000", "--dump-dom", server.URL+"/").Output()
-	if err != nil {
-		t.Skipf("the browser does not run here: %v", err)
-	}
-	m := regexp.MustCompile(`<title>(.*?)</title>`).FindSubmatch(out)
+	out, _ := browsertest.Open(t, server.URL+"/", 20*time.Second)
+	m := regexp.MustCompile(`<title>(.*?)</title>`).FindStringSubmatch(out)
 	if m == nil {
 		t.Fatalf("the pages did not load: %.500s", out)
 	}
 	mu.Lock()
 	defer mu.Unlock()
-	return string(m[1]), asked
+	return m[1], asked
 }
 
 // In a real browser nothing of a hostile session runs, nothing is fetched, and nothing

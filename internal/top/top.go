@@ -4,6 +4,7 @@
 package top
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -110,26 +111,27 @@ var columns = []struct {
 	width int
 	value func(*admin.Talk) string
 }{
-	{"conversation", 16, func(t *admin.Talk) string { return t.ID }},
+	{"conversation", 30, func(t *admin.Talk) string { return text.OneLine(cmp.Or(text.Visible(t.About), t.ID), 30) }},
 	{"window in use", 22, Full},
 	{"req", 5, func(t *admin.Talk) string { return fmt.Sprint(t.Requests) }},
 	{"epochs", 6, func(t *admin.Talk) string { return fmt.Sprint(t.Epochs) }},
 	{"rescued", 7, func(t *admin.Talk) string { return fmt.Sprint(t.Rescued) }},
 	{"cache", 5, func(t *admin.Talk) string { return fmt.Sprintf("%.0f%%", 100*t.CacheShare()) }},
-	{"not sent", 8, func(t *admin.Talk) string { return admin.Tokens(t.NotSent) }},
-	{"list", 6, func(t *admin.Talk) string { return admin.Tokens(t.Before) }},
+	{"not sent", 8, func(t *admin.Talk) string { return text.Tokens(t.NotSent) }},
+	{"list", 6, func(t *admin.Talk) string { return text.Tokens(t.Before) }},
 	{"saved", 9, func(t *admin.Talk) string { return fmt.Sprintf("$%.2f", t.Saved) }},
 	{"last", 8, func(t *admin.Talk) string { return t.Last.Local().Format(time.TimeOnly) }},
+	{"client", 20, func(t *admin.Talk) string { return text.OneLine(text.Visible(t.Client), 20) }},
 	{"model", 24, func(t *admin.Talk) string { return text.Clip(text.Visible(t.Model), 24) }},
 }
 
 // Full draws how much of its window a conversation uses.
 func Full(t *admin.Talk) string {
 	if t.Window <= 0 {
-		return admin.Tokens(t.After)
+		return text.Tokens(t.After)
 	}
 	n := min(int(10*t.Full()+.5), 10)
-	return strings.Repeat("█", n) + strings.Repeat("░", 10-n) + fmt.Sprintf(" %.0f%% of %s", 100*t.Full(), admin.Tokens(t.Window))
+	return strings.Repeat("█", n) + strings.Repeat("░", 10-n) + fmt.Sprintf(" %.0f%% of %s", 100*t.Full(), text.Tokens(t.Window))
 }
 
 // resize takes the columns that there is room for.
@@ -195,8 +197,8 @@ func (s *screen) content() string {
 
 // Summary is one line on all of it.
 func Summary(l *admin.Listing) string {
-	out := fmt.Sprintf("%d requests, %d epochs, %d rescued, %d too long; %s tokens not sent, %.0f%% of the input from the cache",
-		l.Requests, l.Epochs, l.Rescued, l.TooLong, admin.Tokens(l.NotSent), 100*l.CacheShare())
+	out := fmt.Sprintf("%s, %s, %d rescued, %d too long; %s tokens not sent, %.0f%% of the input from the cache",
+		text.Counted(l.Requests, "request"), text.Counted(l.Epochs, "epoch"), l.Rescued, l.TooLong, text.Tokens(l.NotSent), 100*l.CacheShare())
 	if l.Cost > 0 {
 		out += fmt.Sprintf("; $%.2f paid, about $%.2f saved", l.Cost, l.Saved)
 	}

@@ -19,6 +19,9 @@ func listing(n int) (l admin.Listing) {
 	for i := range n {
 		t := admin.Talk{ID: fmt.Sprintf("%016x", i+1), Model: "qwen3\x1b[31m", Last: time.Unix(1_800_000_000, 0), Before: 140_000, After: 14_000, Window: 32_000}
 		t.Requests, t.Rescued = 25, 1
+		if i == 1 {
+			t.About, t.Client = "Fix the clock\x1b[31m, and keep calendar.go as it is", "claude-cli/2.1.197"
+		}
 		l.Sessions = append(l.Sessions, t)
 	}
 	return l
@@ -48,7 +51,7 @@ func TestScreen(t *testing.T) {
 		}
 	}
 	out := s.content()
-	for _, want := range []string{"50 requests, 0 epochs, 2 rescued", "1.2M tokens not sent, 93% of the input", "0000000000000001", "████░░░░░░ 44% of 32k", "/session/0000000000000001"} {
+	for _, want := range []string{"50 requests, 0 epochs, 2 rescued", "Fix the clock", "1.23M tokens not sent, 93% of the input", "0000000000000001", "████░░░░░░ 44% of 32k", "/session/0000000000000001"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("there is no %q:\n%s", want, out)
 		}

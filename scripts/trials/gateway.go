@@ -53,6 +53,9 @@ var bound = append([]wire.Rule{wire.RuleThinking}, pairing...)
 func (l *loop) answer(x *modeltest.Exchange) modeltest.Reply {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.compacts(x.Request, l.made) {
+		return modeltest.Text(summaryText)
+	}
 	if !l.works(x.Request) || l.made >= l.calls {
 		return modeltest.Text("Done.")
 	}
@@ -77,12 +80,34 @@ func (l *loop) answer(x *modeltest.Exchange) modeltest.Reply {
 // works tells a request of the loop from one for a title, which has no tools.
 func (l *loop) works(body []byte) bool { return len(tools(body)) > 1 || l.agent.turns }
 
-// runLoop lets a program make so many calls, straight to a server without a limit, or through
-// the gateway to one with a window.
-func (t *trial) runLoop(a *agent, calls int, window int64, straight bool) (f figures, events map[gateway.Outcome]int) {
+// compacts tells a request for a summary of the program's own: without tools, or with words
+// that stand behind results.
+func (l *loop) compacts(body []byte, made int) bool {
+	last := lastMessage(body)
+	switch {
+	case made < 3 || !compacting.MatchString(last): // titles are asked for at the beginning
+		return false
+	case len(tools(body)) == 0:
+		return true
+	}
+	return !strings.Contains(last, prompt) && (!isResult.MatchString(last) || strings.Contains(last, "Respond with TEXT ONLY"))
+}
+
+// way is how a program reaches its server.
+type way string
+
+const (
+	straight way = "straight" // which has no limit
+	alone    way = "alone"    // which has a window
+	through  way = "through"  // the gateway, which knows the window of the server
+	wrapped  way = "wrapped"  // clew wrap does that
+)
+
+// runLoop lets a program make so many calls.
+func (t *trial) runLoop(a *agent, calls int, window int64, by way) (f figures, events map[gateway.Outcome]int) {
 	l := &loop{calls: calls, agent: a, events: map[gateway.Outcome]int{}}
 	limit := window
-	if straight {
+	if by == straight {
 		limit = 0
 	}
 	l.srv = modeltest.Start(modeltest.Config{AnyKey: true, Rules: bound, Window: limit, BindThinking: true, Reply: l.answer})
@@ -104,9 +129,8 @@ func (t *trial) runLoop(a *agent, calls int, window int64, straight bool) (f fig
 		return figures{err: err}, nil
 	}
 	front := http.Handler(h)
-	name := a.name + "-through"
-	if straight {
-		name = a.name + "-straight"
+	name := a.name + "-" + string(by)
+	if by != through {
 		front = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
 				w.WriteHeader(http.StatusUpgradeRequired)
@@ -125,7 +149,13 @@ func (t *trial) runLoop(a *agent, calls int, window int64, straight bool) (f fig
 	for i := range args {
 		args[i] = t.expand(args[i])
 	}
-	out, err := t.command(name, t.program(a), args...)
+	program := t.program(a)
+	if by == wrapped {
+		args = append([]string{"wrap", "--window", fmt.Sprint(window), "--upstream", "anthropic=" + t.url, "--upstream", "openai=" + t.url, "--upstream", "gemini=" + t.url, program}, args...)
+		program = t.clew
+	}
+	t.first = filepath.Dir(t.program(a))
+	out, err := t.command(name, program, args...)
 	if err == nil && !strings.Contains(out, "Done.") {
 		err = fmt.Errorf("it ended without an answer; see %s", filepath.Join(t.logs, name+".txt"))
 	}
@@ -147,7 +177,6 @@ func (l *loop) figures(window int64) (f figures) {
 	var before []string
 	var all, had, fitting, hadOf int
 	for _, x := range l.srv.Exchanges() {
-		last := lastMessage(x.Request)
 		f.broken = append(f.broken, x.Violations...)
 		if n := len(marker.FindAll(x.Request, -1)); n > 4 {
 			f.broken = append(f.broken, fmt.Sprintf("%d cache breakpoints", n))
@@ -156,7 +185,7 @@ func (l *loop) figures(window int64) (f figures) {
 		case x.Status != http.StatusOK:
 			f.refused++
 			continue
-		case compacting.MatchString(last) && !isResult.MatchString(last) && !strings.Contains(last, prompt):
+		case l.compacts(x.Request, f.requests):
 			f.compacted++
 			continue
 		case !l.works(x.Request):
@@ -216,8 +245,8 @@ func (t *trial) tryGateway(chosen []*agent, calls int, window int64) (ok bool, e
 	fmt.Fprintf(w, "program\tversion\trequests\trefused\tseen by the program\tepochs\tits own compactions\tcache, straight\tbelow the window\tgateway\tshare\tof what is below\t\n")
 	ok = true
 	for _, a := range chosen {
-		straight, _ := t.runLoop(a, calls, window, true)
-		through, events := t.runLoop(a, calls, window, false)
+		straight, _ := t.runLoop(a, calls, window, straight)
+		through, events := t.runLoop(a, calls, window, through)
 		seen := "no error"
 		for _, f := range []figures{straight, through} {
 			if f.err != nil || len(f.broken) > 0 {
@@ -234,3 +263,33 @@ func (t *trial) tryGateway(chosen []*agent, calls int, window int64) (ok bool, e
 	}
 	return ok, nil
 }
+
+// tryWrap prints a row for each program: how often it compacts by itself at a server whose
+// window it knows, and how often when clew wrap runs it.
+func (t *trial) tryWrap(chosen []*agent, calls int, window int64) (ok bool, err error) {
+	t.limit = 10 * time.Minute
+	t.more = []string{fmt.Sprintf("CLAUDE_CODE_AUTO_COMPACT_WINDOW=%d", window), "OPENAI_BASE_URL={url}/v1"}
+	t.size, t.full, t.share = fmt.Sprint(window), fmt.Sprint(window*4/5), fmt.Sprintf("%.3f", .8*float64(window)/(1<<20))
+	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "program\tversion\trequests\trefused, alone\tcompacts, alone\trefused, wrapped\tcompacts, wrapped\twhat wrap says\n")
+	ok = true
+	for _, a := range chosen {
+		before, _ := t.runLoop(a, calls, window, alone)
+		f, _ := t.runLoop(a, calls, window, wrapped)
+		if f.err != nil || len(f.broken) > 0 || f.refused > 0 || f.compacted > 0 {
+			ok = false
+			fmt.Fprintf(os.Stderr, "%s: FAILED: %v; broken rules: %.500s\n", a.name, f.err, strings.Join(f.broken, "; "))
+		}
+		said, err := os.ReadFile(filepath.Join(t.logs, a.name+"-wrapped.txt"))
+		if err != nil {
+			return false, err
+		}
+		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d\t%d\t%d\t%s\n", a.name, a.version(), f.requests, before.refused, before.compacted, f.refused, f.compacted, summary.Find(said))
+		if err := w.Flush(); err != nil {
+			return false, err
+		}
+	}
+	return ok, nil
+}
+
+var summary = regexp.MustCompile(`clew: \d+ requests?, .*`)

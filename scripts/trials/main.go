@@ -1,7 +1,7 @@
 // Command trials tries clew with the real agents, against a server on this machine that stands
 // in for their models:
 //
-//	go run ./scripts/trials [-dir DIR] [-gateway] [PROGRAM...]
+//	go run ./scripts/trials [-dir DIR] [-gateway|-wrap] [PROGRAM...]
 //
 // It installs them from the npm registry into DIR, gives them a home folder of their own, and
 // lets each fill a session and compact it. Then it checks that what clew gives back stands in
@@ -35,15 +35,19 @@ const stepTime = 2 * time.Minute
 func main() {
 	dir := flag.String("dir", os.TempDir(), "folder for clew-trials, the programs and their homes")
 	through := flag.Bool("gateway", false, "try the gateway")
-	calls := flag.Int("calls", 150, "with -gateway: calls of a program")
-	window := flag.Int64("window", 64_000, "with -gateway: `TOKENS` of the server")
+	wrap := flag.Bool("wrap", false, "try clew wrap, with -window 100000")
+	calls := flag.Int("calls", 150, "with -gateway and -wrap: calls of a program")
+	window := flag.Int64("window", 64_000, "with -gateway and -wrap: `TOKENS` of the server")
 	flag.Parse()
 	list, try := agents, (*trial).tryAll
 	if *through {
 		list = append(list, sdks()...)
 		try = func(t *trial, chosen []*agent) (bool, error) { return t.tryGateway(chosen, *calls, *window) }
 	}
-	ok, err := run(*dir, list, flag.Args(), try)
+	if *wrap {
+		try = func(t *trial, chosen []*agent) (bool, error) { return t.tryWrap(chosen, *calls, *window) }
+	}
+	ok, err := run(*dir, list, flag.Args(), *wrap, try)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "trials:", err)
 	}
@@ -52,7 +56,7 @@ func main() {
 	}
 }
 
-func run(dir string, list []agent, names []string, try func(*trial, []*agent) (bool, error)) (ok bool, err error) {
+func run(dir string, list []agent, names []string, plain bool, try func(*trial, []*agent) (bool, error)) (ok bool, err error) {
 	var chosen []*agent
 	for i := range list {
 		if len(names) == 0 || slices.Contains(names, list[i].name) {
@@ -66,7 +70,7 @@ func run(dir string, list []agent, names []string, try func(*trial, []*agent) (b
 		return false, err
 	}
 	dir = filepath.Join(dir, "clew-trials") // what is in it is removed
-	t := &trial{dir: dir, home: filepath.Join(dir, "home"), project: filepath.Join(dir, "project"), logs: filepath.Join(dir, "logs"), limit: stepTime, size: "60000", full: "50000", share: "0.003"}
+	t := &trial{dir: dir, home: filepath.Join(dir, "home"), project: filepath.Join(dir, "project"), logs: filepath.Join(dir, "logs"), limit: stepTime, size: "60000", full: "50000", share: "0.003", plain: plain}
 	if err := t.prepare(); err != nil {
 		return false, err
 	}
@@ -112,6 +116,8 @@ type trial struct {
 	size, full, share        string // what they take for the window, and where they compact
 	limit                    time.Duration
 	more                     []string // variables of all programs
+	plain                    bool     // clew is not set up in them
+	first                    string   // where their helpers are looked for first
 }
 
 // prepare makes the folders anew and builds clew.
@@ -151,7 +157,7 @@ func (t *trial) install(a *agent) error {
 			return fmt.Errorf("npm install %s: %w\n%s", strings.Join(a.npm, " "), err, out)
 		}
 	}
-	if err := t.settle(a); err != nil || a.in != "" {
+	if err := t.settle(a); err != nil || a.in != "" || t.plain {
 		return err
 	}
 	_, err := t.command(a.name+"-setup", t.clew, "setup", a.name, "--yes")
@@ -184,7 +190,7 @@ func (t *trial) command(log, name string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = t.project
 	cmd.WaitDelay = time.Second
-	path := []string{filepath.Dir(t.clew), filepath.Dir(name), os.Getenv("PATH")}
+	path := []string{filepath.Dir(t.clew), cmp.Or(t.first, filepath.Dir(name)), os.Getenv("PATH")}
 	for i := range agents {
 		path = append(path, filepath.Dir(t.program(&agents[i])))
 	}

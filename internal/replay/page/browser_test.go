@@ -1,32 +1,23 @@
 package page_test
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"os/exec"
 	"regexp"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/clew-dev/clew/internal/browsertest"
 	"github.com/clew-dev/clew/internal/replay/page"
 )
 
 // In a real browser nothing is wider than the screen of a laptop or a phone, and
 // nothing but the page itself is asked for. Skipped where there is no Chromium.
 func TestPageInABrowser(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts a browser")
-	}
-	browser, err := exec.LookPath("chromium")
-	if err != nil {
-		t.Skip("no chromium to look at the page with")
-	}
 	html := write(t, report(t, hostile), page.Notes{Unread: []page.File{{Path: strings.Repeat("long/", 60), Why: hostile}}})
 	for _, width := range []int{390, 1280} {
 		var mu sync.Mutex
@@ -47,21 +38,9 @@ func TestPageInABrowser(t *testing.T) {
 				http.NotFound(w, r)
 			}
 		}))
-		dir, err := os.MkdirTemp("", "clew-browser-*")
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { os.RemoveAll(dir) })
-		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
-		out, err := exec.CommandContext(ctx, browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-			"--disable-background-networking", "--disable-component-update", "--disable-sync", "--user-data-dir="+dir,
-			"--window-size=1400,1000", "--virtual-time-budget=5000", "--dump-dom", server.URL+"/frame").Output()
-		stop()
+		out, _ := browsertest.Open(t, server.URL+"/frame", 5*time.Second)
 		server.Close()
-		if err != nil {
-			t.Skipf("the browser does not run here: %v", err)
-		}
-		m := regexp.MustCompile(`<title>wide (\d+) of (\d+) lines (\d+) drawn (\w+)</title>`).FindStringSubmatch(string(out))
+		m := regexp.MustCompile(`<title>wide (\d+) of (\d+) lines (\d+) drawn (\w+)</title>`).FindStringSubmatch(out)
 		if m == nil {
 			t.Fatalf("the page did not load: %.300s", out)
 		}

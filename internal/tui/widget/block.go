@@ -6,6 +6,8 @@ import (
 	"unicode/utf8"
 
 	"charm.land/lipgloss/v2"
+
+	"github.com/clew-dev/clew/internal/text"
 )
 
 // A BlockKind says what a part of the transcript is.
@@ -343,8 +345,5 @@ func indented(lines []string, width int) []string {
 
 // Counted writes "1 message", "2 messages".
 func Counted(n int, word string) string {
-	if n != 1 {
-		word += "s"
-	}
-	return strconv.Itoa(n) + " " + word
+	return text.Counted(n, word)
 }

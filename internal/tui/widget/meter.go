@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"charm.land/lipgloss/v2"
+
+	"github.com/clew-dev/clew/internal/text"
 )
 
 // A Meter is what the footer says. Its zero value says that nothing is known.
@@ -248,25 +250,8 @@ func Percent(x float64) string {
 	}
 }
 
-// Tokens writes 950, 9.5k, 168k, 1.05M.
-func Tokens(n int64) string {
-	switch {
-	case n < 0:
-		return "-" + Tokens(-n)
-	case n < 1000:
-		return strconv.FormatInt(n, 10)
-	case n < 99_950:
-		return trimZero(fmt.Sprintf("%.1f", float64(n)/1e3)) + "k"
-	case n < 999_500:
-		return fmt.Sprintf("%.0fk", float64(n)/1e3)
-	case n < 999_500_000:
-		return trimZero(strings.TrimSuffix(fmt.Sprintf("%.2f", float64(n)/1e6), "0")) + "M"
-	default:
-		return ">999M"
-	}
-}
-
-func trimZero(s string) string { return strings.TrimSuffix(s, ".0") }
+// Tokens writes a number of tokens short.
+func Tokens(n int64) string { return text.Tokens(n) }
 
 // Dollars writes US dollars.
 func Dollars(x float64) string {

@@ -1,0 +1,34 @@
+package gateway_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/clew-dev/clew/gateway"
+)
+
+// An event says what a conversation is about, by the first words that its user has typed, for
+// a display; keys in them are masked, and nothing of it is written.
+func TestSaysWhatItIsAbout(t *testing.T) {
+	const key = "sk-ant-api03-canaryCANARYcanaryCANARYcanary0123"
+	for body, want := range map[string]string{
+		`[{"role":"user","content":"Fix the  clock\nplease"}]`: "Fix the clock please",
+		`[{"role":"user","content":[{"type":"text","text":"<system-reminder>Be nice.</system-reminder>"},{"type":"text","text":"Fix the clock"}]},{"role":"assistant","content":"Done."},{"role":"user","content":"Thanks"}]`: "Fix the clock",
+		`[{"role":"user","content":"Use ` + key + ` to fix it"}]`:                         "Use [redacted",
+		`[{"role":"user","content":"` + strings.Repeat("long ", 100) + key + `"}]`:        "long long",
+		`[{"role":"user","content":[{"type":"image","source":{"type":"url","url":""}}]}]`: "",
+	} {
+		var got gateway.Event
+		u := newUpstream(t)
+		send(t, gateway.Transport(nil, gateway.Config{OnEvent: func(e gateway.Event) { got = e }}), u.URL+"/v1/messages",
+			[]byte(`{"model":"claude-sonnet-4-5","max_tokens":10,"messages":`+body+`}`), "User-Agent: claude-cli/2.1.197 (external, cli)")
+		if !strings.HasPrefix(got.About, want) || want == "" && got.About != "" || len([]rune(got.About)) > 121 || strings.Contains(got.About, "canary") || got.Client != "claude-cli/2.1.197" {
+			t.Errorf("%.80s: about %q, of %q", body, got.About, got.Client)
+		}
+		line, err := json.Marshal(got)
+		if err != nil || strings.Contains(string(line), "clock") || strings.Contains(string(line), "claude-cli") {
+			t.Errorf("%s, %v", line, err)
+		}
+	}
+}
