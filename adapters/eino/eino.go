@@ -114,7 +114,9 @@ func digest(list []*schema.Message) (sum [sha256.Size]byte) {
 	h := sha256.New()
 	enc := json.NewEncoder(h)
 	for _, m := range list {
-		_ = enc.Encode([]any{m.Role, m.Content, m.ToolCalls, m.ToolCallID}) // all of it is text
+		for _, v := range []any{m.Role, m.Content, m.MultiContent, m.UserInputMultiContent, m.AssistantGenMultiContent, m.ToolCalls, m.ToolCallID} {
+			_ = enc.Encode(v) // a program's own Extra may be nothing that can be written
+		}
 	}
 	h.Sum(sum[:0])
 	return sum

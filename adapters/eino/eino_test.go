@@ -168,3 +168,41 @@ func TestAgent(t *testing.T) {
 	}
 	t.Logf("%d requests, %d began like the one before; the agent holds %d messages", len(xs), same, len(history))
 }
+
+// Two lists that differ in an image alone are two lists: an agent whose user has sent another
+// picture does not go on with the first one.
+func TestImagesTellListsApart(t *testing.T) {
+	ctx := context.Background()
+	s, err := clew.New(clew.Config{Provider: "openai", Model: "gpt-4.1", Policy: compact.Policy{Window: 32_000}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	kept, err := eino.New(ctx, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	picture := func(url string) *schema.Message {
+		return &schema.Message{Role: schema.User, UserInputMultiContent: []schema.MessageInputPart{
+			{Type: schema.ChatMessagePartTypeText, Text: "What is this?"},
+			{Type: schema.ChatMessagePartTypeImageURL, Image: &schema.MessageInputImage{MessagePartCommon: schema.MessagePartCommon{URL: &url}}},
+		}}
+	}
+	var list []*schema.Message
+	for n := range 60 {
+		list = append(list, schema.UserMessage(fmt.Sprintf("Read part %d.", n)), schema.AssistantMessage(strings.Repeat(fmt.Sprintf("part %d says nothing new; ", n), 120), nil))
+	}
+	fit := kept.Middleware().BeforeChatModel
+	state := &adk.ChatModelAgentState{Messages: append(list, picture("one"))}
+	if err := fit(ctx, state); err != nil || len(state.Messages) >= len(list) {
+		t.Fatalf("%d messages of %d, %v", len(state.Messages), len(list)+1, err)
+	}
+	state.Messages = append(append([]*schema.Message{}, state.Messages[:len(state.Messages)-1]...), picture("two"))
+	if err := fit(ctx, state); err != nil {
+		t.Fatal(err)
+	}
+	last := state.Messages[len(state.Messages)-1]
+	if got := *last.UserInputMultiContent[1].Image.URL; got != "two" {
+		t.Errorf("the model gets picture %q", got)
+	}
+}
