@@ -19,7 +19,7 @@ func listing(n int) (l admin.Listing) {
 	for i := range n {
 		t := admin.Talk{ID: fmt.Sprintf("%016x", i+1), Model: "qwen3\x1b[31m", Last: time.Unix(1_800_000_000, 0), Before: 140_000, After: 14_000, Window: 32_000}
 		t.Requests, t.Rescued = 25, 1
-		if i == 1 {
+		if i == 4 {
 			t.About, t.Client = "Fix the clock\x1b[31m, and keep calendar.go as it is", "claude-cli/2.1.197"
 		}
 		l.Sessions = append(l.Sessions, t)
