@@ -3,7 +3,6 @@ package transcript
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 
@@ -25,7 +24,7 @@ func writeOpenCode(w *writer) error {
 		return err
 	}
 	o := &openCodeWriter{log: log, id: w.header.ID, heads: map[int]string{}, last: w.header.Timestamp}
-	if !isOpenCodeID(o.id) {
+	if !openCodeID().MatchString(o.id) {
 		o.id = "ses_" + plainID(w.derived("session"))[:26]
 	}
 	if o.list.System != "" {
@@ -46,7 +45,7 @@ func writeOpenCode(w *writer) error {
 	return nil
 }
 
-var isOpenCodeID = regexp.MustCompile(`^ses_[0-9A-Za-z]{8,60}$`).MatchString
+var openCodeID = text.Pattern(`^ses_[0-9A-Za-z]{8,60}$`)
 
 type openCodeWriter struct {
 	*log

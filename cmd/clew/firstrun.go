@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -16,6 +15,7 @@ import (
 
 	"github.com/clew-dev/clew/internal/provider"
 	"github.com/clew-dev/clew/internal/settings"
+	"github.com/clew-dev/clew/internal/text"
 )
 
 // start is something that a first conversation can be held with.
@@ -142,7 +142,7 @@ func (t *teller) secret(ctx context.Context, prompt string) (string, error) {
 
 // variableName is what is taken for the name of a variable and not for a key: those of the
 // providers have small letters or dashes.
-var variableName = regexp.MustCompile(`^[A-Z][A-Z0-9]*(_[A-Z0-9]+)+$`)
+var variableName = text.Pattern(`^[A-Z][A-Z0-9]*(_[A-Z0-9]+)+$`)
 
 // takeKey asks for a key, and keeps it, or which variable has it.
 func (t *teller) takeKey(ctx context.Context, m provider.Model) error {
@@ -158,9 +158,9 @@ func (t *teller) takeKey(ctx context.Context, m provider.Model) error {
 		switch {
 		case key == "":
 			t.say("Nothing was typed. Paste the key and press Enter.")
-		case variableName.MatchString(key) && os.Getenv(key) == "":
+		case variableName().MatchString(key) && os.Getenv(key) == "":
 			t.say("The environment has no %s. Set it and start clew again, or give the key.", key)
-		case variableName.MatchString(key):
+		case variableName().MatchString(key):
 			return t.keep("providers."+m.Provider.Name+".keyEnv", key)
 		default:
 			if err := keys.Set(m.Provider.KeyEnv[0], key); err != nil {

@@ -10,7 +10,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -23,6 +22,7 @@ import (
 	"github.com/clew-dev/clew/internal/home"
 	"github.com/clew-dev/clew/internal/jsonx"
 	"github.com/clew-dev/clew/internal/sessions"
+	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/transcript"
@@ -249,7 +249,7 @@ func source(path, id string) string {
 	return abs
 }
 
-var notAlnum = regexp.MustCompile(`[^A-Za-z0-9]`)
+var notAlnum = text.Pattern(`[^A-Za-z0-9]`)
 
 // resumePlace returns the file in which a program looks for a session, and the command that
 // makes it go on.
@@ -262,7 +262,7 @@ func resumePlace(in transcript.Format, h *session.Header) (path, command string,
 	dir := sessions.ProgramDir(in, os.Getenv, user)
 	switch in {
 	case transcript.ClaudeCode:
-		path = filepath.Join(dir, "projects", notAlnum.ReplaceAllString(h.Cwd, "-"), h.ID+".jsonl")
+		path = filepath.Join(dir, "projects", notAlnum().ReplaceAllString(h.Cwd, "-"), h.ID+".jsonl")
 		return path, "claude --resume " + h.ID, nil
 	case transcript.Codex:
 		path = filepath.Join(dir, "sessions", at.Format("2006/01/02"), "rollout-"+at.Format("2006-01-02T15-04-05")+"-"+h.ID+".jsonl")
@@ -287,12 +287,12 @@ func resumePlace(in transcript.Format, h *session.Header) (path, command string,
 	return filepath.Join(project, home.FileName(at, h.ID)), "clew chat --resume=" + short(h.ID, 8), err
 }
 
-var notPlain = regexp.MustCompile(`[^\pL\pN/:._+@%=,-]`)
+var notPlain = text.Pattern(`[^\pL\pN/:._+@%=,-]`)
 
 // shellWord is a path as a shell takes it.
 func shellWord(path string) string {
 	switch {
-	case !notPlain.MatchString(path):
+	case !notPlain().MatchString(path):
 		return path
 	case runtime.GOOS == "windows":
 		return `"` + path + `"` // which no name there has in it

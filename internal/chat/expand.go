@@ -18,6 +18,7 @@ import (
 	"github.com/clew-dev/clew/internal/agent/rpc"
 	"github.com/clew-dev/clew/internal/agent/tool"
 	"github.com/clew-dev/clew/internal/commands"
+	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/message"
 )
 
@@ -46,7 +47,7 @@ const (
 	expandSeconds  = 60
 )
 
-var named = regexp.MustCompile("(^|[\\s(])@(\"[^\"\\n]+\"|[^\\s\"`]+)|!`([^`\\n]+)`")
+var named = text.Pattern("(^|[\\s(])@(\"[^\"\\n]+\"|[^\\s\"`]+)|!`([^`\\n]+)`")
 
 // Expand implements Host. A message may hold what somebody else wrote, and so may a
 // project's command: files and commands are added as far as the tools read and bash may
@@ -61,7 +62,7 @@ func (s *Session) Expand(ctx context.Context, text string) (rpc.Expanded, error)
 		}
 	}
 	e := &expansion{s: s, ctx: ctx, guard: s.use.Load().guard}
-	e.out.Text = replaceMatches(named, text, e.match)
+	e.out.Text = replaceMatches(named(), text, e.match)
 	if e.err != nil {
 		return rpc.Expanded{}, e.err
 	}

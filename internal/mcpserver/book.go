@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/internal/sessions"
+	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/transcript"
 )
@@ -66,13 +66,13 @@ func (s *shelf) list(ctx context.Context) ([]sessions.Found, error) {
 }
 
 // conversation is how a gateway names the sessions in its folder.
-var conversation = regexp.MustCompile(`^[0-9a-f]{32}$`)
+var conversation = text.Pattern(`^[0-9a-f]{32}$`)
 
 // current returns the session that was written to last; with id the one of this id, or
 // whose id begins so.
 func (s *shelf) current(ctx context.Context, h http.Header, id string) (*book, error) {
 	if s.cfg.Folder != "" || s.cfg.Open != nil {
-		if !conversation.MatchString(id) {
+		if !conversation().MatchString(id) {
 			return nil, errors.New("name the conversation: its summary says what to give as \"session\"")
 		}
 		if s.cfg.Open != nil {

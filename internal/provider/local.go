@@ -9,12 +9,13 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/clew-dev/clew/internal/text"
 )
 
 // Found is a model that a server on this machine has.
@@ -121,7 +122,7 @@ func (s *server) windows(ctx context.Context) map[string]int64 {
 	return out
 }
 
-var numCtx = regexp.MustCompile(`(?m)^num_ctx\s+(\d+)`)
+var numCtx = text.Pattern(`(?m)^num_ctx\s+(\d+)`)
 
 // ollama asks Ollama for the window of each model: that of a loaded one is served, that
 // of a Modelfile will be. Without either its server decides, and says nothing.
@@ -147,7 +148,7 @@ func (s *server) ollama(ctx context.Context, found []Found) {
 			Parameters string `json:"parameters"`
 		}
 		if s.ask(ctx, "/api/show", map[string]string{"model": f.Model}, &shown) {
-			if m := numCtx.FindStringSubmatch(shown.Parameters); m != nil {
+			if m := numCtx().FindStringSubmatch(shown.Parameters); m != nil {
 				f.Window, _ = strconv.ParseInt(m[1], 10, 64)
 			}
 		}

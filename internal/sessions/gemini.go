@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
+
+	"github.com/clew-dev/clew/internal/text"
 )
 
 // geminiMark is the file in a folder of Gemini CLI that names the project.
@@ -22,7 +23,7 @@ func geminiOwner(dir string) string {
 	return strings.TrimSpace(string(data))
 }
 
-var notSlug = regexp.MustCompile(`[^a-z0-9]+`)
+var notSlug = text.Pattern(`[^a-z0-9]+`)
 
 // GeminiProject returns the name of the folder that Gemini CLI, whose own folder is dir, has
 // for a project, or will give it: the one in its registry or with the project's mark, else the
@@ -53,7 +54,7 @@ func GeminiProject(dir, cwd string) string {
 			return e.Name()
 		}
 	}
-	slug := strings.Trim(notSlug.ReplaceAllString(strings.ToLower(filepath.Base(cwd)), "-"), "-")
+	slug := strings.Trim(notSlug().ReplaceAllString(strings.ToLower(filepath.Base(cwd)), "-"), "-")
 	if slug == "" {
 		slug = "project"
 	}

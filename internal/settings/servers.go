@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -65,13 +64,13 @@ type MCPServer struct {
 	Tools []string
 }
 
-var variable = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
+var variable = text.Pattern(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
 
 // Expand puts variables into a text that has ${NAME}, so that secrets need not stand in
 // files. One that is not set, or empty, is an error.
 func Expand(text string, getenv func(string) string) (string, error) {
 	var missing []string
-	out := variable.ReplaceAllStringFunc(text, func(ref string) string {
+	out := variable().ReplaceAllStringFunc(text, func(ref string) string {
 		name := ref[2 : len(ref)-1]
 		v := getenv(name)
 		if v == "" {
@@ -86,7 +85,7 @@ func Expand(text string, getenv func(string) string) (string, error) {
 }
 
 // providerName is what a provider may be called: it stands before the / of a model.
-var providerName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
+var providerName = text.Pattern(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
 // providers reads the servers of models. A project that is not trusted can't name any,
 // for they get to read the conversation.
@@ -96,7 +95,7 @@ func (f *inFile) providers(n *node) error {
 	}
 	use := f.mayUse(n, "the project's providers are passed over, for a project does not choose who reads the conversation")
 	for _, kid := range n.kids {
-		if !providerName.MatchString(kid.key) {
+		if !providerName().MatchString(kid.key) {
 			return f.bad(kid, fmt.Sprintf("%q is no name of a provider", kid.key), "write letters, digits, points and dashes")
 		}
 		var p Provider
