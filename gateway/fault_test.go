@@ -323,6 +323,27 @@ func TestPackedBodies(t *testing.T) {
 	}
 }
 
+// A zstd stream that asks for more memory than a body may take is passed on unread.
+func TestZstdWindow(t *testing.T) {
+	for size, shortened := range map[int]bool{16 << 20: true, 32 << 20: false} {
+		u := newUpstream(t)
+		var b bytes.Buffer
+		z, err := zstd.NewWriter(&b, zstd.WithWindowSize(size), zstd.WithEncoderConcurrency(1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = z.Write(long(60, "x"))
+		_ = z.Flush() // before the size is known
+		if err := z.Close(); err != nil {
+			t.Fatal(err)
+		}
+		send(t, gateway.Transport(nil, gateway.Config{Window: window(32_000)}), u.URL+"/v1/messages", b.Bytes(), "Content-Encoding: zstd")
+		if got := !bytes.Equal(u.bodies[0], b.Bytes()); got != shortened {
+			t.Errorf("a window of %d MB: shortened %v", size>>20, got)
+		}
+	}
+}
+
 // The client's wish to get answers packed does not hide what the upstream says.
 func TestPackedAnswers(t *testing.T) {
 	u := newUpstream(t)

@@ -432,9 +432,21 @@ func TestRefusalThatCantBeHelped(t *testing.T) {
 	if len(u.bodies) != 1 {
 		t.Errorf("%d requests were made", len(u.bodies))
 	}
-	send(t, rt, u.URL+"/v1/messages", long(100, "x"))
-	if e := seen[1]; e.Outcome != gateway.TooLong || e.After != e.Before || len(u.bodies) != 3 {
-		t.Errorf("after %d requests: %+v", len(u.bodies)-1, e)
+	for i, second := range []int{400, 200} { // the second refusal may come with the status of success
+		n := len(u.bodies)
+		u.answer = func(w http.ResponseWriter, i int) {
+			if i == n+1 {
+				w.WriteHeader(400)
+				write(w, refusal)
+				return
+			}
+			w.WriteHeader(second)
+			write(w, strings.Replace(refusal, "21", "20", 1))
+		}
+		status, body := send(t, rt, u.URL+"/v1/messages", bytes.Replace(long(100, "x"), []byte("Request 0"), fmt.Appendf(nil, "Request %d", second), 1))
+		if e := seen[1+i]; status != 400 || body != refusal || e.Outcome != gateway.TooLong || e.After != e.Before || len(u.bodies) != n+2 {
+			t.Errorf("the client got %d %s after %d requests: %+v", status, body, len(u.bodies)-n, e)
+		}
 	}
 }
 
@@ -453,31 +465,84 @@ func TestOtherErrorsPass(t *testing.T) {
 	}
 }
 
-// While the cache is warm an epoch waits; once it has run out the switch is free.
+// While the cache is warm an epoch waits. Once it has run out, or another system text has cost it,
+// the switch is free.
 func TestSwitchesWhenTheCacheIsCold(t *testing.T) {
+	for _, c := range []struct {
+		why, system string
+		later       time.Duration
+	}{
+		{"run out", `"system":"s"`, time.Hour},
+		{"the system text or the tools have changed", `"system":"t"`, 0},
+	} {
+		u := newUpstream(t)
+		now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+		var last gateway.Event
+		rt := gateway.Transport(nil, gateway.Config{Window: window(32_000), Now: func() time.Time { return now }, OnEvent: func(e gateway.Event) { last = e }})
+		u.answer = func(w http.ResponseWriter, _ int) {
+			write(w, `{"usage":{"input_tokens":1000,"cache_read_input_tokens":20000,"output_tokens":5}}`)
+		}
+		body := long(24, "first")
+		next := func(words string) []byte {
+			return bytes.Replace(body, []byte(`"first"}]}`), []byte(`"first"},{"role":"assistant","content":"done"},{"role":"user","content":"`+words+`"}]}`), 1)
+		}
+		send(t, rt, u.URL+"/v1/messages", body)
+		send(t, rt, u.URL+"/v1/messages", next("second"))
+		if last.Outcome != gateway.Passed || last.Before < 20_900 || last.Before > 21_200 {
+			t.Fatalf("with a warm cache: %+v", last)
+		}
+		now = now.Add(c.later)
+		send(t, rt, u.URL+"/v1/messages", bytes.Replace(next("third"), []byte(`"system":"s"`), []byte(c.system), 1))
+		if last.Outcome != gateway.Compacted || !strings.Contains(last.Why, c.why) {
+			t.Errorf("with a cold cache: %+v", last)
+		}
+		if last.Usage == nil || last.Usage.Input != 21_000 || last.Usage.CacheRead != 20_000 {
+			t.Errorf("usage %+v", last.Usage)
+		}
+	}
+}
+
+// The thinking of an open tool loop is bound to what stands before it, so a switch waits for the
+// end of the loop as long as there is room.
+func TestSwitchWaitsForTheEndOfALoop(t *testing.T) {
+	const thinking, open = `"thinking":{"type":"enabled","budget_tokens":1024},`, `,{"role":"assistant","content":[{"type":"tool_use","id":"z","name":"read","input":{}}]},` +
+		`{"role":"user","content":[{"type":"tool_result","tool_use_id":"z","content":"ok"}]}`
+	for _, c := range []struct {
+		name, thinking, last string
+		share                float64
+		want                 gateway.Outcome
+	}{
+		{"an open loop", thinking, open, .87, gateway.Passed},
+		{"an open loop, and the window is full", thinking, open, .97, gateway.Compacted},
+		{"without thinking", "", open, .87, gateway.Compacted},
+		{"no loop", thinking, "", .87, gateway.Compacted},
+	} {
+		u := newUpstream(t)
+		u.answer = func(w http.ResponseWriter, _ int) { write(w, `{}`) }
+		var last gateway.Event
+		size := 1_000_000.
+		rt := gateway.Transport(nil, gateway.Config{Window: func(string, string) int64 { return int64(size) }, OnEvent: func(e gateway.Event) { last = e }})
+		body := bytes.Replace(long(24, "x"), []byte(`"system":"s"`), []byte(c.thinking+`"system":"s"`), 1)
+		body = append(bytes.TrimSuffix(body, []byte("]}")), c.last+"]}"...)
+		send(t, rt, u.URL+"/v1/messages", body)
+		size = float64(last.Before) / c.share * 16 / 15 // a sixteenth is for the answer
+		send(t, rt, u.URL+"/v1/messages", body)
+		if last.Outcome != c.want {
+			t.Errorf("%s: %+v", c.name, last)
+		}
+	}
+}
+
+// What is no part of the conversation, such as the tools that Codex puts into the list, stays
+// before the summary as it was.
+func TestOpaqueItemsStay(t *testing.T) {
 	u := newUpstream(t)
-	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	var last gateway.Event
-	rt := gateway.Transport(nil, gateway.Config{Window: window(32_000), Now: func() time.Time { return now }, OnEvent: func(e gateway.Event) { last = e }})
-	u.answer = func(w http.ResponseWriter, _ int) {
-		write(w, `{"usage":{"input_tokens":1000,"cache_read_input_tokens":20000,"output_tokens":5}}`)
-	}
-	body := long(24, "first")
-	next := func(words string) []byte {
-		return bytes.Replace(body, []byte(`"first"}]}`), []byte(`"first"},{"role":"assistant","content":"done"},{"role":"user","content":"`+words+`"}]}`), 1)
-	}
-	send(t, rt, u.URL+"/v1/messages", body)
-	send(t, rt, u.URL+"/v1/messages", next("second"))
-	if last.Outcome != gateway.Passed || last.Before < 20_900 || last.Before > 21_200 {
-		t.Fatalf("with a warm cache: %+v", last)
-	}
-	now = now.Add(time.Hour)
-	send(t, rt, u.URL+"/v1/messages", next("third"))
-	if last.Outcome != gateway.Compacted || !strings.Contains(last.Why, "run out") {
-		t.Errorf("with a cold cache: %+v", last)
-	}
-	if last.Usage == nil || last.Usage.Input != 21_000 || last.Usage.CacheRead != 20_000 {
-		t.Errorf("usage %+v", last.Usage)
+	const tools = `{"type":"additional_tools","tools":[{"name":"read"}]},`
+	body := []byte(`{"model":"m","input":[` + strings.Replace(input(60, `{"type":"message","role":"user","content":"x"}]}`), `{"type":"message","role":"user"`, tools+`{"type":"message","role":"user"`, 1))
+	send(t, gateway.Transport(nil, gateway.Config{Window: window(32_000)}), u.URL+"/v1/responses", body)
+	got := u.bodies[0]
+	if at := bytes.Index(got, []byte(tools)); len(got) > len(body)*2/3 || at < 0 || at > bytes.Index(got, []byte("<summary>")) {
+		t.Errorf("%d bytes of %d: %.500s", len(got), len(body), got)
 	}
 }
 
