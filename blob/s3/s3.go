@@ -280,11 +280,16 @@ func (s *Store) erase(ctx context.Context, prefix string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := s.eraseListed(ctx, minio.ListObjectsOptions{Prefix: prefix, Recursive: true, WithVersions: true}); err == nil || ctx.Err() != nil {
+	if err := s.eraseListed(ctx, minio.ListObjectsOptions{Prefix: prefix, Recursive: true, WithVersions: true}); err == nil || ctx.Err() != nil || !noVersions(err) {
 		return err
 	}
-	// Some servers have no versions to list.
+	// Some servers have no versions to list. Where they may not be listed they would stay.
 	return s.eraseListed(ctx, minio.ListObjectsOptions{Prefix: prefix, Recursive: true})
+}
+
+func noVersions(err error) bool {
+	r := minio.ToErrorResponse(err)
+	return r.StatusCode == http.StatusNotImplemented || r.StatusCode == http.StatusMethodNotAllowed || r.Code == "NotImplemented" || r.Code == "InvalidArgument"
 }
 
 func (s *Store) eraseListed(ctx context.Context, opt minio.ListObjectsOptions) error {

@@ -355,3 +355,23 @@ func TestAddress(t *testing.T) {
 		}
 	}
 }
+
+// Where versions may not be listed, content is not said to be erased.
+func TestEraseFails(t *testing.T) {
+	b := s3test.New(t)
+	s := open(t, options(b))
+	id := put(t, s, data(10))
+	b.Fail(func(w http.ResponseWriter, r *http.Request, _ http.Handler) bool {
+		listed := r.URL.Query().Has("versions")
+		if listed {
+			w.WriteHeader(http.StatusForbidden)
+		}
+		return listed
+	})
+	if err := s.Erase(ctx, id); !errors.Is(err, blob.ErrDenied) {
+		t.Errorf("Erase says %v, want that it is not allowed", err)
+	}
+	if _, err := s.Stat(ctx, id); err != nil {
+		t.Error(err)
+	}
+}

@@ -94,7 +94,7 @@ func newDB() *cobra.Command {
 		default:
 			err = r.move(cmd.Context(), pool, *tenant, args)
 		}
-		if err != nil && len(r.Sessions) == 0 {
+		if err != nil && len(r.Sessions) == 0 && (r.Purged == nil || len(r.Purged.Places)+len(r.Purged.Left) == 0) {
 			if action == "key" {
 				err = fmt.Errorf("db key: %w", err)
 			}

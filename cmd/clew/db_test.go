@@ -80,10 +80,66 @@ func TestDatabaseLease(t *testing.T) {
 	run(t, exitDone, "context", at+"#sha")
 }
 
+// A password that stands in the address alone serves for all that ls opens, and is shown nowhere.
+func TestDatabasePassword(t *testing.T) {
+	at := address(t)
+	t.Setenv("CLEW_DATA_DIR", t.TempDir())
+	run(t, exitDone, "db", "migrate", "--db", at)
+	a, err := database.Parse(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := database.Create(t.Context(), a, session.Header{ID: "one", Timestamp: time.Now(), Cwd: "/"}, postgres.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	cfg, err := pgx.ParseConfig(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := pgx.ConnectConfig(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	if _, err := conn.Exec(t.Context(), "CREATE ROLE guarded SUPERUSER LOGIN PASSWORD 'hidden'"); err != nil {
+		t.Fatal(err)
+	}
+	hba := filepath.Join(cfg.Host, "data", "pg_hba.conf")
+	rules, err := os.ReadFile(hba)
+	if err == nil {
+		err = os.WriteFile(hba, append([]byte("local all guarded scram-sha-256\n"), rules...), 0o600)
+	}
+	if err == nil {
+		_, err = conn.Exec(t.Context(), "SELECT pg_reload_conf()")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	bare := strings.Replace(at, "user=clew", "user=guarded", 1)
+	for { // until the server has read its rules
+		c, err := pgx.Connect(t.Context(), bare)
+		if err != nil {
+			break
+		}
+		c.Close(t.Context())
+	}
+	for _, args := range [][]string{{"ls"}, {"ls", "--long"}, {"ls", "--long", "--json"}} {
+		stdout, stderr := run(t, exitDone, append(args, bare+"&password=hidden")...)
+		if !strings.Contains(stdout, "one") || strings.Contains(stdout+stderr, "hidden") {
+			t.Errorf("%q: %s%s", args, stdout, stderr)
+		}
+	}
+}
+
 // A session goes through a database by the commands, and each refusal says what to do.
 func TestDB(t *testing.T) {
 	dsn := pgtest.Database(t)
 	dir := t.TempDir()
+	t.Setenv("CLEW_DATA_DIR", t.TempDir())
 	in, out, bad := filepath.Join(dir, "in.jsonl"), filepath.Join(dir, "out.jsonl"), filepath.Join(dir, "bad.jsonl")
 	text := []byte(`{"type":"session","version":3,"id":"moved","timestamp":"2025-01-02T03:04:05.678Z","cwd":"/"}` + "\n" +
 		`{"type":"custom","id":"a","parentId":null}` + "\n")
@@ -131,9 +187,49 @@ func TestDB(t *testing.T) {
 	purge(exitDone, `session leaked of tenant "t", row 2, entry b: 1 place in it`, "--dry-run")
 	purge(exitDone, `"sessions": []`, "--yes", "--json")
 	purge(exitFailed, "stands nowhere", "--yes")
+	kept, err := database.Blobs(filepath.Join(dir, "kept"), "t", "leaked")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, err := kept.Put(t.Context(), strings.NewReader("a: zq47y11-key")); err != nil {
+			t.Fatal(err)
+		}
+		purge(exitDone, "which is removed", "--yes", "--blobs", filepath.Join(dir, "kept"))
+		purge(exitFailed, "stands nowhere", "--yes", "--blobs", filepath.Join(dir, "kept"))
+	}
+	if _, err := kept.Put(t.Context(), strings.NewReader("all of it")); err != nil {
+		t.Fatal(err)
+	}
+	busy := filepath.Join(dir, "busy.jsonl")
+	if err := os.WriteFile(busy, []byte(strings.Replace(string(text), `"parentId":null`, `"parentId":null,"data":"zq47y11-key"`, 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	db(exitDone, "deleted 1 session", "delete", "--yes", "moved")
+	db(exitDone, "moved", "import", busy)
+	cfg, err := pgx.ParseConfig(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, err := database.Parse("postgres:///" + cfg.Database + "?" + url.Values{"host": {cfg.Host}, "user": {cfg.User}, "tenant": {"t"}}.Encode() + "#moved")
+	if err != nil {
+		t.Fatal(err)
+	}
+	open, err := database.Open(t.Context(), at, postgres.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	purge(exitFailed, "is open in another program; close it there", "--yes")
+	if err := open.Close(); err != nil {
+		t.Fatal(err)
+	}
+	purge(exitDone, "session moved", "--yes")
 	db(exitDone, "to overwrite: it was purged before", "purge", "--dry-run", "moved", "a")
 	db(exitUsage, "use --yes", "delete", "leaked")
-	db(exitDone, "deleted 1 session, 0 events", "delete", "--yes", "leaked")
+	db(exitDone, "deleted 1 session, 0 events", "delete", "--yes", "--blobs", filepath.Join(dir, "kept"), "leaked")
+	if found, _ := filepath.Glob(filepath.Join(dir, "kept", "t", "*")); len(found) > 0 {
+		t.Errorf("of what was deleted %q is there", found)
+	}
 	db(exitFailed, "has no session leaked", "delete", "--yes", "leaked")
 	db(exitDone, "deleted 0 sessions", "delete", "--yes", "--older", "30d", "--all-tenants")
 	db(exitDone, "deleted 1 session", "delete", "--yes", "--all")

@@ -2,6 +2,8 @@ package main
 
 import (
 	"bufio"
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -13,6 +15,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/clew-dev/clew/blob"
+	"github.com/clew-dev/clew/internal/database"
+	"github.com/clew-dev/clew/internal/home"
 	"github.com/clew-dev/clew/session/postgres"
 )
 
@@ -28,7 +32,7 @@ func (d *dbRemoval) add(cmd *cobra.Command) {
 	f.BoolVar(&d.all, "all", false, "delete: all sessions of the tenant")
 	f.BoolVar(&d.allTenants, "all-tenants", false, "delete: of every tenant")
 	f.BoolVar(&d.text, "text", false, "purge: read a text, and overwrite it wherever it stands")
-	f.StringVar(&d.blobs, "blobs", "", "purge: look into this `FOLDER` of large output, too")
+	f.StringVar(&d.blobs, "blobs", "", "delete, purge: the `FOLDER` or s3:// address of large output (default: setting blobs)")
 	f.BoolVar(&d.yes, "yes", false, "delete, purge: do not ask")
 	f.BoolVar(&d.dry, "dry-run", false, "purge: show what would be overwritten, and do nothing")
 }
@@ -62,6 +66,19 @@ func age(s string) (time.Duration, error) {
 		return 0, usagef("db delete: --older %s: write days or hours, such as 30d or 12h", s)
 	}
 	return d, nil
+}
+
+// beside says where large output is: in all, and on this machine.
+func (d *dbRemoval) beside() (where, own string, err error) {
+	set, err := loadSettings(nil)
+	if err != nil {
+		return "", "", err
+	}
+	h, err := home.Default()
+	if err != nil {
+		return "", "", err
+	}
+	return cmp.Or(d.blobs, set.Blobs, h.Database()), h.Database(), nil
 }
 
 // ask asks before something is done that can't be undone. false: the user said no.
@@ -100,6 +117,13 @@ func (d *dbRemoval) delete(cmd *cobra.Command, pool *pgxpool.Pool, tenant string
 	if ok, err := d.ask(cmd, "Delete "+what+"?"); !ok {
 		return nil, err
 	}
+	where, own, err := d.beside()
+	if err != nil {
+		return nil, err
+	}
+	w.Beside = func(ctx context.Context, tenant, id string) error {
+		return database.RemoveBeside(ctx, where, own, tenant, id)
+	}
 	out, err := postgres.Delete(cmd.Context(), pool, w)
 	if err == nil && w.Session != "" && out.Sessions == 0 {
 		err = fmt.Errorf("db delete: tenant %q has no session %s that is not open", tenant, printable(w.Session))
@@ -110,28 +134,31 @@ func (d *dbRemoval) delete(cmd *cobra.Command, pool *pgxpool.Pool, tenant string
 // purge looks what there is, asks, and does it.
 func (d *dbRemoval) purge(cmd *cobra.Command, pool *pgxpool.Pool, tenant string, args []string) (*postgres.Purged, error) {
 	opt := postgres.PurgeOptions{Tenant: tenant, DryRun: true}
-	var err error
 	if d.text {
+		var err error
 		if opt.Text, err = readSecret(cmd); err != nil {
 			return nil, err
 		}
 	} else {
 		opt.Session, opt.Entry = args[0], args[1]
 	}
-	if d.blobs != "" {
-		if opt.Blobs, err = blob.OpenDir(d.blobs); err != nil {
-			return nil, err
-		}
+	where, _, err := d.beside()
+	if err != nil {
+		return nil, err
 	}
+	opt.Blobs = func(tenant, id string) (blob.Store, error) { return database.Blobs(where, tenant, id) }
 	out, err := postgres.Purge(cmd.Context(), pool, opt)
 	if err != nil || d.dry {
 		return out, err
 	}
-	if len(out.Places) == 0 {
-		if d.text {
-			err = errors.New("db purge: the text stands nowhere in the database")
-		}
-		return out, err
+	switch {
+	case len(out.Places) > 0:
+	case len(out.Left) > 0:
+		return out, errors.New("db purge: nothing was overwritten; look at what is named, and purge again")
+	case d.text:
+		return nil, errors.New("db purge: the text stands nowhere in the database, nor in the large output of its sessions")
+	default:
+		return out, nil
 	}
 	if !d.yes {
 		rep := &report{w: bufio.NewWriter(cmd.ErrOrStderr()), p: newPainter(cmd), columns: min(width(cmd), 100)}
@@ -149,7 +176,7 @@ func (d *dbRemoval) purge(cmd *cobra.Command, pool *pgxpool.Pool, tenant string,
 
 // purgedText lists places.
 func purgedText(rep *report, p *postgres.Purged, word string) {
-	if len(p.Places) == 0 {
+	if len(p.Places)+len(p.Left) == 0 {
 		rep.row("nothing", "to overwrite: it was purged before, or never had any content")
 	}
 	for i, at := range p.Places {

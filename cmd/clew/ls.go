@@ -47,6 +47,7 @@ type sessionList struct {
 	Other    int             `json:"otherFiles"`
 
 	all bool // of all projects
+	db  *database.Address
 }
 
 type lsFlags struct {
@@ -77,7 +78,7 @@ func newLs() *cobra.Command {
 			defer bar.done()
 			for i := range out.Sessions {
 				bar.say("reading %d of %d: %s", i+1, len(out.Sessions), out.Sessions[i].Path)
-				if err := out.Sessions[i].count(cmd); err != nil {
+				if err := out.Sessions[i].count(cmd, out.db); err != nil {
 					return err
 				}
 			}
@@ -102,7 +103,7 @@ func (fl *lsFlags) list(cmd *cobra.Command, args []string) (*sessionList, error)
 			if aerr != nil {
 				return nil, aerr
 			}
-			out.Folder = at.String()
+			out.Folder, out.db = at.String(), &at
 			found, err = database.List(cmd.Context(), at)
 		} else {
 			found, out.Other, err = sessions.Folder(cmd.Context(), args[0])
@@ -165,9 +166,21 @@ func programsOf(id string) []transcript.Format {
 	return slices.DeleteFunc(append(sessions.Programs(), sessions.Clew), func(f transcript.Format) bool { return f == transcript.OpenCode })
 }
 
+// openListed opens a session that was found. Its path has no password, which the address has that was listed.
+func openListed(cmd *cobra.Command, path string, db *database.Address) (kept, error) {
+	if db == nil {
+		return openSession(cmd, path, true)
+	}
+	at, err := database.Parse(path)
+	if err != nil {
+		return nil, err
+	}
+	return openAddress(cmd, at.Login(db), true)
+}
+
 // count reads the whole file.
-func (s *listedSession) count(cmd *cobra.Command) error {
-	f, err := openSession(cmd, s.Path, true)
+func (s *listedSession) count(cmd *cobra.Command, db *database.Address) error {
+	f, err := openListed(cmd, s.Path, db)
 	if err != nil {
 		return err
 	}

@@ -174,11 +174,7 @@ func openSession(cmd *cobra.Command, name string, readOnly bool) (kept, error) {
 		if err != nil {
 			return nil, err
 		}
-		s, err := database.Open(cmd.Context(), at, postgres.Options{ReadOnly: readOnly, Program: "clew " + cmd.Name()})
-		if err != nil {
-			return nil, err
-		}
-		return s, nil
+		return openAddress(cmd, at, readOnly)
 	}
 	if readOnly {
 		f, _, err := openAny(cmd, name)
@@ -202,6 +198,14 @@ func openSession(cmd *cobra.Command, name string, readOnly bool) (kept, error) {
 		return nil, err
 	}
 	return f, nil
+}
+
+func openAddress(cmd *cobra.Command, at database.Address, readOnly bool) (kept, error) {
+	s, err := database.Open(cmd.Context(), at, postgres.Options{ReadOnly: readOnly, Program: "clew " + cmd.Name()})
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 // onFile refuses a session that is in a database, for commands that work on files.

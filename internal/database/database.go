@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -217,16 +218,40 @@ func Blobs(where, tenant, id string) (blob.Store, error) {
 	return blob.OpenDir(filepath.Join(dir, "blobs"))
 }
 
+// RemoveBeside removes what a session has outside the database: large output, and what it has in its folder below own
+// on this machine.
+func RemoveBeside(ctx context.Context, where, own, tenant, id string) error {
+	blobs, err := Blobs(where, tenant, id)
+	if err != nil {
+		return err
+	}
+	if all, ok := blobs.(interface {
+		RemoveAll(ctx context.Context) error
+	}); ok {
+		err = all.RemoveAll(ctx)
+	}
+	if d, ok := blobs.(*blob.Dir); ok && err == nil {
+		_ = os.Remove(filepath.Dir(d.Path())) // unless there is more in it
+	}
+	dir, derr := Folder(own, tenant, id)
+	if err = errors.Join(err, derr); err == nil {
+		err = os.RemoveAll(dir)
+	}
+	return err
+}
+
 // Folder is that of a session, below one for all.
 func Folder(dir, tenant, id string) (string, error) {
 	return filepath.Abs(filepath.Join(dir, name(tenant), name(id)))
 }
 
-// name is one that every file system takes.
+const hashed = "sha-"
+
+// name is one that every file system takes, and no other tenant or session has.
 func name(s string) string {
-	if s != "" && len(s) <= 64 && strings.Trim(s, "0123456789abcdefghijklmnopqrstuvwxyz-_") == "" {
+	if s != "" && len(s) <= 64 && !strings.HasPrefix(s, hashed) && strings.Trim(s, "0123456789abcdefghijklmnopqrstuvwxyz-_") == "" {
 		return s
 	}
 	sum := sha256.Sum256([]byte(s))
-	return "sha-" + hex.EncodeToString(sum[:16])
+	return hashed + hex.EncodeToString(sum[:16])
 }

@@ -165,6 +165,18 @@ func TestMigrate(t *testing.T) {
 	wantError(t, err, postgres.ErrNewer)
 }
 
+// Who had a session that was deleted has no part in one of the same id.
+func TestLeaseOfDeleted(t *testing.T) {
+	_, pool := migrated(t)
+	db := tenant(t, pool, "t")
+	one := create(t, db, header)
+	exec(t, pool, "DELETE FROM clew_session")
+	two := create(t, db, header)
+	wantError(t, one.Append(t.Context(), chain(t, "", "x"), session.AppendOptions{}), postgres.ErrLeaseLost)
+	check(t, one.Close())
+	add(t, two, chain(t, "", "a"))
+}
+
 // Of two writers one has the session. The one that lost its lease can't append, whatever the other did since.
 func TestLease(t *testing.T) {
 	_, pool := migrated(t)

@@ -25,8 +25,9 @@ type PurgeOptions struct {
 	Text           string // in the sessions of all tenants, the ledger, River's jobs, and Blobs
 	Tenant         string // of Session
 	Session, Entry string
-	Blobs          blob.Store // content that sessions refer to. Default: none is looked at
-	DryRun         bool       // look what there is, and change nothing
+	// Blobs opens the large output of a session, which is looked at too. Default: none is
+	Blobs  func(tenant, session string) (blob.Store, error)
+	DryRun bool // look what there is, and change nothing
 }
 
 // Purged says what was overwritten or removed, or, after a dry run, what would be.
@@ -49,7 +50,7 @@ type PurgePlace struct {
 // any more; meanwhile nobody can use them. What it can't reach is in Left: the write-ahead log, backups, and sessions
 // that are open for writing.
 func Purge(ctx context.Context, pool *pgxpool.Pool, opt PurgeOptions) (*Purged, error) {
-	p := &purger{pool: pool, opt: opt, out: Purged{Places: []PurgePlace{}}, changed: map[string]bool{}}
+	p := &purger{pool: pool, opt: opt, out: Purged{Places: []PurgePlace{}}, changed: map[string]bool{}, spilled: map[key][]blob.ID{}}
 	if err := p.run(ctx); err != nil {
 		return &p.out, failed("purge", "the database", err)
 	}
@@ -60,20 +61,21 @@ type purger struct {
 	pool    *pgxpool.Pool
 	opt     PurgeOptions
 	forms   [][]byte // spellings of the text
-	spilled []blob.ID
+	spilled map[key][]blob.ID
 	out     Purged
 	changed map[string]bool // tables
 }
+
+// key names a session.
+type key struct{ Tenant, Session string }
 
 func (p *purger) run(ctx context.Context) error {
 	if _, err := New(ctx, p.pool, p.opt.Tenant); err != nil {
 		return err
 	}
+	defer p.rewrite(ctx) // of what was changed before a failure, too
 	if p.opt.Session != "" {
-		if err := p.session(ctx, p.opt.Tenant, p.opt.Session); err != nil {
-			return err
-		}
-		return p.rewrite(ctx)
+		return p.session(ctx, key{p.opt.Tenant, p.opt.Session})
 	}
 	forms, err := jsonl.Spellings(p.opt.Text)
 	if err != nil {
@@ -82,7 +84,7 @@ func (p *purger) run(ctx context.Context) error {
 	for _, f := range forms {
 		p.forms = append(p.forms, []byte(f))
 	}
-	for _, step := range []func(context.Context) error{p.findBlobs, p.sessions, p.rows, p.removeBlobs, p.rewrite} {
+	for _, step := range []func(context.Context) error{p.findBlobs, p.sessions, p.rows} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -92,31 +94,55 @@ func (p *purger) run(ctx context.Context) error {
 
 func (p *purger) found(place PurgePlace) { p.out.Places = append(p.out.Places, place) }
 
-// findBlobs finds content that holds the text.
+// findBlobs finds content that holds the text, also such as no entry refers to. Gateways keep none.
 func (p *purger) findBlobs(ctx context.Context) error {
 	if p.opt.Blobs == nil {
 		return nil
 	}
-	for info, err := range p.opt.Blobs.List(ctx) {
-		if err != nil {
-			return err
+	all, err := p.keys(ctx, `SELECT tenant, session FROM clew_session s
+		WHERE NOT EXISTS (SELECT FROM clew_epoch e WHERE e.tenant = s.tenant AND e.session = s.session) ORDER BY 1, 2`)
+	for _, k := range all {
+		if err = p.findIn(ctx, k); err != nil {
+			break
 		}
-		holds, err := p.holds(ctx, info.ID)
+	}
+	return err
+}
+
+func (p *purger) keys(ctx context.Context, sql string, args ...any) ([]key, error) {
+	rows, err := p.pool.Query(ctx, sql, args...)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowToStructByPos[key])
+}
+
+func (p *purger) findIn(ctx context.Context, k key) error {
+	blobs, err := p.opt.Blobs(k.Tenant, k.Session)
+	if err != nil {
+		return err
+	}
+	for info, err := range blobs.List(ctx) {
+		holds := false
+		if err == nil {
+			holds, err = p.holds(ctx, blobs, info.ID)
+		}
 		switch {
+		case errors.Is(err, blob.ErrNotFound):
 		case errors.Is(err, blob.ErrCorrupt):
-			p.out.Left = append(p.out.Left, PurgePlace{What: fmt.Sprintf("content %s can't be read: %v", info.ID, err)})
+			p.out.Left = append(p.out.Left, PurgePlace{Tenant: k.Tenant, Session: k.Session, What: fmt.Sprintf("content %s can't be read: %v", info.ID, err)})
 		case err != nil:
 			return err
-		case holds:
-			p.spilled = append(p.spilled, info.ID)
-			p.found(PurgePlace{What: "content " + info.ID.String() + ", which is removed"})
+		}
+		if holds {
+			p.spilled[k] = append(p.spilled[k], info.ID)
 		}
 	}
 	return nil
 }
 
-func (p *purger) holds(ctx context.Context, id blob.ID) (bool, error) {
-	r, err := p.opt.Blobs.Open(ctx, id)
+func (p *purger) holds(ctx context.Context, blobs blob.Store, id blob.ID) (bool, error) {
+	r, err := blobs.Open(ctx, id)
 	if err != nil {
 		return false, err
 	}
@@ -144,42 +170,87 @@ func (p *purger) holds(ctx context.Context, id blob.ID) (bool, error) {
 	}
 }
 
-func (p *purger) removeBlobs(ctx context.Context) error {
-	if p.opt.DryRun {
+// erase erases content of a session that is in spilled.
+func (p *purger) erase(ctx context.Context, k key) error {
+	if p.opt.DryRun || len(p.spilled[k]) == 0 {
 		return nil
 	}
-	for _, id := range p.spilled {
-		if err := p.opt.Blobs.Delete(ctx, id); err != nil {
+	blobs, err := p.opt.Blobs(k.Tenant, k.Session)
+	if err != nil {
+		return err
+	}
+	remove := blobs.Delete
+	if e, ok := blobs.(interface {
+		Erase(ctx context.Context, id blob.ID) error
+	}); ok {
+		remove = e.Erase
+	}
+	for _, id := range p.spilled[k] {
+		if err := remove(ctx, id); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// sessions purges those that hold the text, or refer to content that does.
+// sessions purges those that hold the text, or have content that does. Content goes last: it is found again after a
+// failure, and no entry must refer to what is gone.
 func (p *purger) sessions(ctx context.Context) error {
-	forms := slices.Clone(p.forms)
-	for _, id := range p.spilled {
-		forms = append(forms, []byte(id.String()))
-	}
-	rows, err := p.pool.Query(ctx, `SELECT tenant, session FROM clew_entry WHERE EXISTS (SELECT FROM unnest($1::bytea[]) f WHERE position(f IN raw) > 0)
+	found, err := p.keys(ctx, `SELECT tenant, session FROM clew_entry WHERE EXISTS (SELECT FROM unnest($1::bytea[]) f WHERE position(f IN raw) > 0)
 		UNION SELECT tenant, session FROM clew_session WHERE EXISTS (SELECT FROM unnest($1::bytea[]) f WHERE position(f IN header) > 0)
-		ORDER BY 1, 2`, forms)
+		ORDER BY 1, 2`, p.forms)
 	if err != nil {
 		return err
 	}
-	type key struct{ Tenant, Session string }
-	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[key])
+	for k := range p.spilled {
+		if !slices.Contains(found, k) {
+			found = append(found, k)
+		}
+	}
 	for _, k := range found {
-		if err = p.session(ctx, k.Tenant, k.Session); err != nil {
+		err := p.session(ctx, k)
+		if errors.Is(err, ErrNoSession) {
+			continue // it was deleted meanwhile
+		}
+		if err == nil {
+			err = p.erase(ctx, k)
+		}
+		if err != nil {
 			return err
 		}
 	}
-	return err
+	return nil
+}
+
+// refersTo notes the content to which the entry that is purged refers.
+func (p *purger) refersTo(ctx context.Context, s *Store, k key) error {
+	e, err := s.find(ctx, p.opt.Entry)
+	if err != nil || e == nil || e.Type != session.TypeMessage {
+		return err
+	}
+	m, err := e.Message()
+	if err != nil {
+		return nil //nolint:nilerr // the purge takes its content away, whatever it is
+	}
+	at, ok := session.SpilledOf(m)
+	if !ok || at.Purged {
+		return nil
+	}
+	id, err := blob.ParseID(at.ID)
+	if err != nil {
+		return nil //nolint:nilerr // so it refers to nothing
+	}
+	if p.opt.Blobs == nil {
+		p.out.Left = append(p.out.Left, PurgePlace{Tenant: k.Tenant, Session: k.Session, EntryID: e.ID, What: "content " + at.ID + " beside the session, which was not looked for"})
+		return nil
+	}
+	p.spilled[k] = append(p.spilled[k], id)
+	return p.erase(ctx, k) // now, while something says where it is
 }
 
 // session purges one session: in a file, which says what is to change.
-func (p *purger) session(ctx context.Context, tenant, id string) error {
+func (p *purger) session(ctx context.Context, k key) error {
+	tenant, id := k.Tenant, k.Session
 	dir, err := os.MkdirTemp("", "clew-purge")
 	if err != nil {
 		return err
@@ -199,6 +270,7 @@ func (p *purger) session(ctx context.Context, tenant, id string) error {
 			return err
 		case open:
 			p.out.Left = append(p.out.Left, PurgePlace{Tenant: tenant, Session: id, What: "the session is open in another program; close it there, and purge again"})
+			delete(p.spilled, k)
 			return nil
 		}
 		if err := s.tail(ctx); err != nil {
@@ -208,8 +280,14 @@ func (p *purger) session(ctx context.Context, tenant, id string) error {
 			return err
 		}
 		opt := jsonl.PurgeOptions{ID: p.opt.Entry, Text: p.opt.Text, DryRun: p.opt.DryRun}
-		for _, b := range p.spilled {
+		if p.opt.Entry != "" {
+			if err := p.refersTo(ctx, s, k); err != nil {
+				return err
+			}
+		}
+		for _, b := range p.spilled[k] {
 			opt.Spilled = append(opt.Spilled, b.String())
+			p.found(PurgePlace{Tenant: tenant, Session: id, What: "content " + b.String() + ", which is removed"})
 		}
 		purged, err := jsonl.Purge(ctx, path, opt)
 		if err != nil {
@@ -298,16 +376,15 @@ func (p *purger) rows(ctx context.Context) error {
 }
 
 // rewrite writes tables anew, whose files have rows that were replaced.
-func (p *purger) rewrite(ctx context.Context) error {
+func (p *purger) rewrite(ctx context.Context) {
 	for table := range p.changed {
 		if _, err := p.pool.Exec(ctx, "VACUUM (FULL) "+table); err != nil {
-			p.out.Left = append(p.out.Left, PurgePlace{What: fmt.Sprintf("the files of table %s still have the old rows: %v", table, err)})
+			p.out.Left = append(p.out.Left, PurgePlace{What: fmt.Sprintf("the files of table %s still have the old rows: %v; run VACUUM (FULL) %s", table, err, table)})
 		}
 	}
 	if len(p.out.Places) > 0 {
 		p.out.Left = append(p.out.Left, PurgePlace{What: "the server's write-ahead log, backups and standbys have it until they are overwritten, and gateways that run until they are started again"})
 	}
-	return nil
 }
 
 // Which says what Delete deletes.
@@ -316,6 +393,10 @@ type Which struct {
 	All     bool      // of all tenants
 	Session string    // "" for all
 	Before  time.Time // what was used last before then; zero: whenever
+
+	// Beside deletes what a session has outside the database, before the session goes. Where it fails the session stays.
+	// Default: nothing is deleted. Conversations of gateways have nothing.
+	Beside func(ctx context.Context, tenant, session string) error
 }
 
 // Deleted says how much was deleted.
@@ -349,9 +430,8 @@ func Delete(ctx context.Context, pool *pgxpool.Pool, w Which) (d Deleted, err er
 		}
 	}
 	for more := int64(1); more > 0 && err == nil; {
-		more = 0
-		count(&more, fmt.Sprintf(`DELETE FROM clew_session WHERE (tenant, session) IN (SELECT tenant, session FROM clew_session
-			%s used < $4 AND expires < now() LIMIT %d FOR UPDATE SKIP LOCKED)`, which, deleteAtOnce), args...)
+		more, err = w.some(ctx, pool, fmt.Sprintf(`SELECT tenant, session, NOT EXISTS (SELECT FROM clew_epoch e WHERE e.tenant = s.tenant AND e.session = s.session)
+			FROM clew_session s %s used < $4 AND expires < now() LIMIT %d FOR UPDATE SKIP LOCKED`, which, deleteAtOnce), args...)
 		d.Sessions += more
 	}
 	count(&d.Measures, "DELETE FROM clew_measure "+which+"at < $4", args...)
@@ -366,4 +446,40 @@ func Delete(ctx context.Context, pool *pgxpool.Pool, w Which) (d Deleted, err er
 		return d, failed("delete", "sessions", err)
 	}
 	return d, nil
+}
+
+// some deletes the sessions that sql names and locks.
+func (w *Which) some(ctx context.Context, pool *pgxpool.Pool, sql string, args ...any) (n int64, err error) {
+	err = pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, sql, args...)
+		if err != nil {
+			return err
+		}
+		var tenants, ids []string
+		var beside []key
+		var k key
+		var maybe bool
+		if _, err = pgx.ForEachRow(rows, []any{&k.Tenant, &k.Session, &maybe}, func() error {
+			tenants, ids = append(tenants, k.Tenant), append(ids, k.Session)
+			if maybe && w.Beside != nil {
+				beside = append(beside, k)
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+		for _, k := range beside {
+			if err := w.Beside(ctx, k.Tenant, k.Session); err != nil {
+				return err
+			}
+		}
+		tag, err := tx.Exec(ctx, `DELETE FROM clew_session s USING unnest($1::text[], $2::text[]) AS u (tenant, session)
+			WHERE s.tenant = u.tenant AND s.session = u.session`, tenants, ids)
+		n = tag.RowsAffected()
+		return err
+	})
+	if err != nil {
+		n = 0
+	}
+	return n, err
 }

@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -21,14 +22,25 @@ import (
 const secret = `hunter2-"Tr0ub4dor&3"/x`
 
 // canary fills a database with a secret in every place that can have one.
-func canary(t *testing.T, pool *pgxpool.Pool) blob.Store {
+func canary(t *testing.T, pool *pgxpool.Pool) (beside func(tenant, session string) (blob.Store, error)) {
 	t.Helper()
-	blobs, err := blob.OpenDir(filepath.Join(t.TempDir(), "blobs"))
+	stores := map[string]blob.Store{}
+	beside = func(tenant, session string) (blob.Store, error) {
+		if stores[tenant] == nil {
+			dir, err := blob.OpenDir(filepath.Join(t.TempDir(), "blobs"))
+			check(t, err)
+			stores[tenant] = dir
+		}
+		return stores[tenant], nil
+	}
+	one, _ := beside("one", header.ID)
+	id, err := one.Put(t.Context(), strings.NewReader(strings.Repeat("line\n", 300_000)+secret))
 	check(t, err)
-	id, err := blobs.Put(t.Context(), strings.NewReader(strings.Repeat("line\n", 300_000)+secret))
-	check(t, err)
-	_, err = blobs.Put(t.Context(), strings.NewReader("other"))
-	check(t, err)
+	two, _ := beside("two", header.ID)
+	for _, text := range []string{"other", "of no entry: " + secret} {
+		_, err = two.Put(t.Context(), strings.NewReader(text))
+		check(t, err)
+	}
 	for _, name := range []string{"one", "two"} {
 		s := create(t, tenant(t, pool, name), header)
 		add(t, s, chain(t, "", "a"))
@@ -42,7 +54,7 @@ func canary(t *testing.T, pool *pgxpool.Pool) blob.Store {
 	exec(t, pool, "INSERT INTO clew_event (tenant, at, session, event) VALUES ('one', now(), '', json_build_object('model', $1::text)), ('two', now(), '', '{}')", secret)
 	exec(t, pool, "CREATE TABLE river_job (id bigint PRIMARY KEY, args jsonb, metadata jsonb, errors jsonb[])") // as River makes it
 	exec(t, pool, "INSERT INTO river_job VALUES (1, jsonb_build_object('text', $1::text)), (2, '{}')", secret)
-	return blobs
+	return beside
 }
 
 // A secret goes from the sessions of all tenants, from the ledger, from jobs and from content beside them, and from the
@@ -62,17 +74,20 @@ func TestPurge(t *testing.T) {
 			}
 		}
 		n := 0
-		for _, err := range blobs.List(t.Context()) {
-			check(t, err)
-			n++
+		for _, name := range []string{"one", "two"} {
+			store, _ := blobs(name, header.ID)
+			for _, err := range store.List(t.Context()) {
+				check(t, err)
+				n++
+			}
 		}
 		return append(found, fmt.Sprint(n, " blobs"))
 	}
 	for _, dry := range []bool{true, false} {
 		p, err := postgres.Purge(t.Context(), pool, postgres.PurgeOptions{Text: secret, Blobs: blobs, DryRun: dry})
 		check(t, err)
-		// in each session: the text, the JSON in a string; then event, job, content
-		if len(p.Places) != 2*2+3 {
+		// in each session: the text, the JSON in a string; then event, job, and content of each
+		if len(p.Places) != 2*2+4 {
 			t.Errorf("dry %v: %d places: %+v", dry, len(p.Places), p.Places)
 		}
 		if found := places(); dry && len(found) != 4 || !dry && strings.Join(found, " ") != "1 blobs" {
@@ -113,6 +128,13 @@ func TestPurgeEntry(t *testing.T) {
 	db := tenant(t, pool, "t")
 	s := create(t, db, header)
 	add(t, s, chain(t, "", "a", "b"))
+	dir, err := blob.OpenDir(filepath.Join(t.TempDir(), "blobs"))
+	check(t, err)
+	id, err := dir.Put(t.Context(), strings.NewReader("whole"))
+	check(t, err)
+	e, err := session.ParseEntry(fmt.Appendf(nil, `{"type":"message","id":"c","parentId":"b","message":{"role":"toolResult","toolCallId":"x","content":"part","details":{"clew":{"blob":{"id":%q,"size":5}}}}}`, id))
+	check(t, err)
+	add(t, s, []*session.Entry{e})
 	p, err := postgres.Purge(t.Context(), pool, postgres.PurgeOptions{Tenant: "t", Session: header.ID, Entry: "b"})
 	if err != nil || len(p.Places) != 0 || len(p.Left) != 1 || !strings.Contains(p.Left[0].What, "open in another program") {
 		t.Errorf("%+v, %v", p, err)
@@ -124,11 +146,52 @@ func TestPurgeEntry(t *testing.T) {
 	if err != nil || len(p.Places) != 1 || p.Places[0].Row != 2 {
 		t.Errorf("%+v, %v", p, err)
 	}
-	e, err := open(t, db, header.ID, postgres.Options{}).Get(t.Context(), "b")
+	e, err = open(t, db, header.ID, postgres.Options{ReadOnly: true}).Get(t.Context(), "b")
 	if err != nil || strings.Contains(string(e.Raw()), `"content":"b"`) {
 		t.Errorf("%s, %v", e.Raw(), err)
 	}
+	// Its large output goes too, unless nobody says where that is.
+	opt := postgres.PurgeOptions{Tenant: "t", Session: header.ID, Entry: "c", DryRun: true}
+	p, err = postgres.Purge(t.Context(), pool, opt)
+	if err != nil || !strings.Contains(fmt.Sprint(p.Left), id.String()) {
+		t.Errorf("%+v, %v", p, err)
+	}
+	opt.Blobs = func(string, string) (blob.Store, error) { return dir, nil }
+	for _, opt.DryRun = range []bool{true, false} {
+		if _, err := dir.Stat(t.Context(), id); err != nil {
+			t.Error(err)
+		}
+		p, err = postgres.Purge(t.Context(), pool, opt)
+		if err != nil || len(p.Places) != 2 {
+			t.Errorf("%+v, %v", p, err)
+		}
+	}
+	_, err = dir.Stat(t.Context(), id)
+	wantError(t, err, blob.ErrNotFound)
 }
+
+// What a failure left behind does not keep the files of tables that were changed before it.
+func TestPurgeRewritesAfterFailure(t *testing.T) {
+	_, pool := migrated(t)
+	blobs := canary(t, pool)
+	fails := func(tenant, session string) (blob.Store, error) {
+		s, err := blobs(tenant, session)
+		return fixed{s}, err
+	}
+	file := func() (sum int) {
+		check(t, pool.QueryRow(t.Context(), "SELECT sum(relfilenode::bigint) FROM pg_class WHERE relname ~ '^clew_entry_[0-9]+$'").Scan(&sum))
+		return sum
+	}
+	before := file()
+	if _, err := postgres.Purge(t.Context(), pool, postgres.PurgeOptions{Text: secret, Blobs: fails}); err == nil || file() == before {
+		t.Errorf("the purge says %v; tables written anew: %v", err, file() != before)
+	}
+}
+
+// fixed is a store that can't be changed.
+type fixed struct{ blob.Store }
+
+func (fixed) Delete(context.Context, blob.ID) error { return blob.ErrDenied }
 
 // What is deleted is gone with all that belongs to it, and nothing else is.
 func TestDelete(t *testing.T) {
@@ -178,6 +241,17 @@ func TestDelete(t *testing.T) {
 		if n := rows("clew_count"); n != c.counts {
 			t.Errorf("%s: %d counters stay, want %d", c.name, n, c.counts)
 		}
+	}
+	// What is beside a session goes first, but gateways keep nothing there.
+	fill()
+	exec(t, pool, "DELETE FROM clew_epoch WHERE session = 'new'")
+	var beside []string
+	which := postgres.Which{Tenant: "one", Beside: func(_ context.Context, tenant, id string) error {
+		beside = append(beside, tenant+" "+id)
+		return blob.ErrDenied
+	}}
+	if _, err := postgres.Delete(t.Context(), pool, which); !errors.Is(err, blob.ErrDenied) || rows("clew_session") != 4 || strings.Join(beside, "") != "one new" {
+		t.Errorf("%v, %d sessions stay, beside %q", err, rows("clew_session"), beside)
 	}
 	fill()
 	open(t, tenant(t, pool, "one"), "old", postgres.Options{})
