@@ -758,8 +758,8 @@ func inToken(c byte) bool {
 	return c < 0x80 && wordByte[c] || strings.IndexByte("-/.~@+", c) >= 0
 }
 
-// codeWorth weighs a line of code or output: a declaration says more than a statement, an
-// import little.
+// codeWorth weighs a line of code or output: declarations, comments and sentences say more
+// than statements, imports little.
 func codeWorth(line string) float64 {
 	word, rest, _ := strings.Cut(strings.TrimLeft(line, " \t+-"), " ")
 	switch {
@@ -768,15 +768,31 @@ func codeWorth(line string) float64 {
 	case declares(word, rest):
 		return 1.3
 	}
-	return 1
+	worth := 1.0
+	if commenting()[word] {
+		worth = 1.2
+	}
+	// A sentence in a file is what somebody wanted known: a rule most of all.
+	if strings.Count(rest, " ") >= 6 && !strings.ContainsAny(line, "{};") {
+		worth *= 1.2
+		if slices.ContainsFunc(strings.Fields(line), func(w string) bool { return binding()[w] }) {
+			worth *= 1.4
+		}
+	}
+	return worth
 }
+
+// binding are words of a sentence that says what has to be, or why.
+var binding = text.Words(`must never always only not don't should required requires because since otherwise instead until unless
+	Must Never Always Only Don't Do NOT MUST NEVER ALWAYS ONLY`)
 
 var (
 	importing = text.Words(`import from use #include package require rename copy create delete Auto-merging diff index @@ using`)
 	modifiers = text.Words(`export public private protected static async pub default abstract final override`)
 	declaring = text.Words(`func function class interface type enum struct trait impl def fn module namespace CREATE`)
 	// A constant or variable is declared where its name begins in upper case.
-	naming = text.Words(`const var let`)
+	naming     = text.Words(`const var let`)
+	commenting = text.Words(`// # * /* -- """ ///`)
 )
 
 func declares(word, rest string) bool {
