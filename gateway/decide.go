@@ -225,7 +225,7 @@ func (r *request) leaveAlone() bool {
 
 // use returns the body with an epoch in use, nil where that changes nothing.
 func (r *request) use(e *Epoch, size int64) []byte {
-	if e == nil || size >= r.event.Before {
+	if e == nil {
 		return nil
 	}
 	out, ok := e.apply(r.in, r.lead, r.first)

@@ -108,8 +108,11 @@ func (h *Handler) Reload(cfg HandlerConfig) error {
 	n := &handler{upstreams: map[string]*url.URL{}}
 	for _, from := range []map[string]string{vendors, cfg.Upstreams} {
 		for name, addr := range from {
+			if name == "" || strings.ContainsAny(name, "/ ") {
+				return fmt.Errorf("upstream %q: a name is one part of a path, without / and blanks; write one such as ollama", name)
+			}
 			u, err := url.Parse(addr)
-			if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || strings.ContainsAny(name, "/ ") || name == "" {
+			if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" {
 				return fmt.Errorf("upstream %q: %q is no address; write one such as http://localhost:11434", name, addr)
 			}
 			n.upstreams[name] = u
@@ -302,7 +305,7 @@ var ErrExposed = errors.New("the address can be reached from other machines")
 func CheckListen(addr string) error {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
-		return fmt.Errorf("%q is no address; write 127.0.0.1:8790: %w", addr, err)
+		return fmt.Errorf("%q is no address; write one such as 127.0.0.1:8790: %w", addr, err)
 	}
 	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
 		return ErrExposed

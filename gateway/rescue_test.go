@@ -240,6 +240,27 @@ func TestTooManyBytes(t *testing.T) {
 	}
 }
 
+// What is sent after a refusal is never longer than what was refused: a summary of a short list can be.
+func TestRescueIsShorter(t *testing.T) {
+	for n := range 20 {
+		u := newUpstream(t)
+		u.answer = func(w http.ResponseWriter, i int) {
+			if i == 1 {
+				w.WriteHeader(400)
+				write(w, refusal)
+			}
+		}
+		list := strings.Repeat(`{"role":"user","content":"Why so?"},{"role":"assistant","content":"`+strings.Repeat("So it is. ", n)+`"},`, n)
+		send(t, gateway.Transport(nil, gateway.Config{}), u.URL+"/v1/messages", []byte(`{"model":"m","messages":[`+list+`{"role":"user","content":"x"}]}`))
+		if len(u.bodies) > 1 && len(u.bodies[1]) >= len(u.bodies[0]) {
+			t.Errorf("%d bytes became %d", len(u.bodies[0]), len(u.bodies[1]))
+		}
+		if n == 19 && len(u.bodies) != 2 {
+			t.Error("nothing was rescued")
+		}
+	}
+}
+
 // What a list would cost is counted as it would be sent, before and after the request itself.
 func TestCountsWhatIsSent(t *testing.T) {
 	responses := []byte(`{"model":"m","input":[` + input(40, `{"type":"message","role":"user","content":"x"}]}`))

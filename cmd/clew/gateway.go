@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -67,6 +68,18 @@ type gatewayFile struct {
 	MaxRequests int   `json:"maxRequests"`
 	MaxMemory   int64 `json:"maxMemory"`
 	MaxBody     int64 `json:"maxBody"`
+}
+
+// unreadable says what is wrong with the file in its own words, not in those of Go.
+func unreadable(err error) error {
+	var wrong *json.UnmarshalTypeError
+	if !errors.As(err, &wrong) {
+		return errors.New(strings.TrimPrefix(strings.TrimPrefix(err.Error(), "json: "), "hujson: "))
+	}
+	want := map[reflect.Kind]string{
+		reflect.Struct: "an object", reflect.Map: "an object", reflect.Slice: "a list", reflect.String: "a string", reflect.Bool: "true or false",
+	}[wrong.Type.Kind()]
+	return fmt.Errorf("%s: %s where %s belongs", cmp.Or(wrong.Field, "the file"), wrong.Value, cmp.Or(want, "a whole number"))
 }
 
 // readKey takes the key from its file, as a secret is mounted.
@@ -124,7 +137,12 @@ func (g *gatewayFlags) settings() (cfg gateway.HandlerConfig, file gatewayFile, 
 			err = dec.Decode(&file)
 		}
 		if err != nil {
-			return cfg, file, usagef("--config %s: %w; clew gateway --help shows the members", g.config, err)
+			return cfg, file, usagef("--config %s: %w; clew gateway --help shows the members", g.config, unreadable(err))
+		}
+		for name, n := range file.Windows {
+			if n <= 0 {
+				return cfg, file, usagef("--config %s: windows: %q is %d; write the model's window in tokens, such as 64000", g.config, name, n)
+			}
 		}
 		if err := file.readKey(); err != nil {
 			return cfg, file, err
@@ -164,7 +182,11 @@ func (g *gatewayFlags) settings() (cfg gateway.HandlerConfig, file gatewayFile, 
 	preset := cmp.Or(g.preset, file.Preset, "clew")
 	policy, err := compact.Preset(preset)
 	if err != nil {
-		return cfg, file, usagef("--preset: %w", err)
+		from := "--preset"
+		if g.preset == "" {
+			from = "--config " + g.config + ": preset"
+		}
+		return cfg, file, usagef("%s: %w", from, err)
 	}
 	policy.Summarizer = nil // by rules: a gateway has no key of its own
 	dir := cmp.Or(g.dir, file.Dir)
@@ -394,8 +416,12 @@ func newGateway() *cobra.Command {
 		}
 		scheme := "http"
 		s.drain, s.grace = time.Duration(file.Drain)*time.Second, cmp.Or(time.Duration(file.Grace)*time.Second, s.grace)
-		if s.cert, s.certKey = file.Cert, file.CertKey; s.cert != "" {
-			scheme = "https"
+		if file.Cert != "" {
+			pair, err := tls.LoadX509KeyPair(file.Cert, file.CertKey)
+			if err != nil {
+				return errors.Join(fmt.Errorf("gateway: --config %s: cert, certKey: %w", g.config, err), s.l.Close())
+			}
+			scheme, s.l = "https", tls.NewListener(s.l, &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12})
 		}
 		fmt.Fprintf(cmd.ErrOrStderr(), "listening on %s://%s\n", scheme, s.l.Addr())
 		if seen.page != "" {
@@ -405,6 +431,10 @@ func newGateway() *cobra.Command {
 			for {
 				select {
 				case <-ctx.Done():
+					signal.Reset(os.Interrupt, syscall.SIGTERM) // the next one ends it as it would any program
+					if n := s.open.Load(); n > 0 {
+						fmt.Fprintf(cmd.ErrOrStderr(), "waiting up to %s for %s; a second Ctrl+C does not wait\n", s.drain+s.grace, count(int(n), "answer"))
+					}
 					return
 				case <-hangup:
 					if err := s.reload(&g); err != nil {
@@ -441,16 +471,16 @@ func mayListen(addr string, file *gatewayFile, plain bool) error {
 
 // gatewayServer is a gateway that listens.
 type gatewayServer struct {
-	h             *gateway.Handler
-	l             net.Listener
-	events        func(gateway.Event)
-	log           *slog.Logger // nil under an agent, whose terminal it is
-	count         func(http.Handler) http.Handler
-	watch         func(context.Context) error // serves the second listener
-	leave         func()                      // tells those who look there that it ends
-	cert, certKey string                      // files; empty without TLS
-	drain, grace  time.Duration               // see gatewayFile
-	leaving       atomic.Bool
+	h            *gateway.Handler
+	l            net.Listener
+	events       func(gateway.Event)
+	log          *slog.Logger // nil under an agent, whose terminal it is
+	count        func(http.Handler) http.Handler
+	watch        func(context.Context) error // serves the second listener
+	leave        func()                      // tells those who look there that it ends
+	drain, grace time.Duration               // see gatewayFile
+	leaving      atomic.Bool
+	open         atomic.Int64 // requests that are served
 }
 
 // startGateway listens, and where there is an address for it, shows what it does.
@@ -491,14 +521,6 @@ func startGateway(flags *gatewayFlags, cfg gateway.HandlerConfig, addr, adminAt 
 
 // serve answers until the context ends, and lets answers that are under way come to their end.
 func (s *gatewayServer) serve(ctx context.Context) error {
-	l := s.l
-	if s.cert != "" {
-		pair, err := tls.LoadX509KeyPair(s.cert, s.certKey)
-		if err != nil {
-			return errors.Join(fmt.Errorf("gateway: %w", err), l.Close())
-		}
-		l = tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12})
-	}
 	late, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	defer context.AfterFunc(ctx, func() {
@@ -509,7 +531,7 @@ func (s *gatewayServer) serve(ctx context.Context) error {
 	watched, stop := context.WithCancel(context.WithoutCancel(ctx)) // until the last answer has ended
 	watching := make(chan error, 1)
 	go func() { watching <- s.watch(watched) }()
-	err := serveHTTP(late, l, s.health(s.count(s.h)), s.grace)
+	err := serveHTTP(late, s.l, s.health(s.count(s.h)), s.grace)
 	stop()
 	return errors.Join(err, <-watching)
 }
@@ -532,6 +554,8 @@ func (s *gatewayServer) health(next http.Handler) http.Handler {
 			}
 			fmt.Fprintln(w, "ready")
 		default:
+			s.open.Add(1)
+			defer s.open.Add(-1)
 			next.ServeHTTP(w, r)
 		}
 	})

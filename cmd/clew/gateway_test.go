@@ -297,6 +297,25 @@ func TestGatewaySaysWhatWentWrong(t *testing.T) {
 	}
 }
 
+// A port that is taken by another program is named, to gateway and to top.
+func TestGatewayPortInUse(t *testing.T) {
+	other := httptest.NewServer(http.NotFoundHandler())
+	defer other.Close()
+	at := strings.TrimPrefix(other.URL, "http://")
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"gateway", "--listen", at}, at + ": bind: address already in use; take another port with --listen"},
+		{[]string{"gateway", "--listen", "127.0.0.1:0", "--admin", at}, at + ": bind: address already in use; take another port with --admin"},
+		{[]string{"top", "--admin", at}, "what answers at " + at + " is not a gateway's admin listener; give --admin the address"},
+	} {
+		if _, said := run(t, exitFailed, c.args...); !strings.Contains(said, c.want) {
+			t.Errorf("%v: %s", c.args, said)
+		}
+	}
+}
+
 // What answers at the second address can't write to the terminal with the name of a conversation.
 func TestTopOfAnotherProgram(t *testing.T) {
 	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -51,6 +51,35 @@ func TestGatewayEndsGracefully(t *testing.T) {
 	p.until(t, "1 request, ")
 }
 
+// It says for what it waits then, and a second interrupt ends it at once.
+func TestGatewayInterruptedTwice(t *testing.T) {
+	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		fmt.Fprint(w, "data: one\n\n")
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+	}))
+	defer up.Close()
+	p := startGatewayProcess(t, "clew", nil, "--dir", t.TempDir(), "--upstream", "anthropic="+up.URL)
+	resp, err := http.Post(p.url+"/v1/messages", "application/json", bytes.NewReader(talk("agent", 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	for _, say := range []string{"waiting up to 30s for 1 answer", ""} {
+		if err := p.cmd.Process.Signal(syscall.SIGINT); err != nil {
+			t.Fatal(err)
+		}
+		if say != "" {
+			p.until(t, say)
+		}
+	}
+	_, _ = io.Copy(io.Discard, resp.Body)
+	if err := p.cmd.Wait(); err == nil || err.Error() != "signal: interrupt" {
+		t.Errorf("it ended with %v", err)
+	}
+}
+
 // Gateways on one database are restarted one after the other. Each says that it is not ready before it takes no more
 // requests, and its stream comes to its end; no request fails that goes to one that is ready.
 func TestRollingRestart(t *testing.T) {

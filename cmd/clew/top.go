@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -23,8 +24,11 @@ const adminAddr = "127.0.0.1:8791"
 // listenAdmin listens for those who watch a gateway. What it returns answers until the
 // context ends.
 func listenAdmin(s *admin.Server, addr string) (serve func(context.Context) error, at string, err error) {
-	if err := gateway.CheckListen(addr); err != nil {
+	switch err := gateway.CheckListen(addr); {
+	case errors.Is(err, gateway.ErrExposed):
 		return nil, "", usagef("--admin %s: %w; it shows what was said, so it answers to this machine alone", addr, err)
+	case err != nil:
+		return nil, "", usagef("--admin: %w", err)
 	}
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
@@ -75,11 +79,11 @@ func fetchSessions(ctx context.Context, addr string) (list admin.Listing, err er
 	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, 8<<20))
 	if err == nil && resp.StatusCode != http.StatusOK {
-		err = fmt.Errorf("%s answers %s: %s", addr, resp.Status, strings.TrimSpace(printable(string(body[:min(len(body), 200)]))))
+		err = fmt.Errorf("what answers at %s is not a gateway's admin listener; give --admin the address that clew gateway --admin prints: %s: %s", addr, resp.Status, strings.TrimSpace(printable(string(body[:min(len(body), 200)]))))
 	}
 	if err == nil {
 		if err = json.Unmarshal(body, &list); err != nil {
-			err = fmt.Errorf("what answers at %s is not a gateway's admin listener: %w", addr, err)
+			err = fmt.Errorf("what answers at %s is not a gateway's admin listener; give --admin the address that clew gateway --admin prints: %w", addr, err)
 		}
 	}
 	for i := range list.Sessions { // another program may answer there
