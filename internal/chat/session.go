@@ -123,7 +123,7 @@ func (s *Session) Close() error {
 func (s *Session) end(u *used) error {
 	err := u.Close()
 	if u.fresh {
-		err = errors.Join(err, removeEmpty(context.WithoutCancel(s.base), u.path))
+		err = errors.Join(err, s.removeEmpty(context.WithoutCancel(s.base), u.path))
 	}
 	return err
 }

@@ -3,9 +3,12 @@ package chat
 import (
 	"cmp"
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
+	"time"
 
+	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/blob"
 	"github.com/clew-dev/clew/internal/database"
 	"github.com/clew-dev/clew/internal/home"
@@ -14,7 +17,10 @@ import (
 	"github.com/clew-dev/clew/session/postgres"
 )
 
-const program = "clew chat"
+const (
+	program     = "clew chat"
+	discardWait = 10 * time.Second
+)
 
 // store opens the session in a file or at an address, or makes one for "": where the chat began, in a database or in
 // the data folder. It is nil for one in memory.
@@ -58,4 +64,37 @@ func (s *Session) beside(d *database.Store) (blob.Store, string, error) {
 		err = os.MkdirAll(dir, 0o700)
 	}
 	return blobs, filepath.Join(dir, "session"), err
+}
+
+// discardEmpty removes a session from the database in which nothing was said.
+func (s *Session) discardEmpty(ctx context.Context, path string) error {
+	ctx, cancel := context.WithTimeout(ctx, discardWait)
+	defer cancel()
+	at, err := database.Parse(path)
+	if err != nil {
+		return err
+	}
+	own := s.cfg.Home.Database()
+	dir, err := database.Folder(own, at.Tenant, at.ID)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Lstat(clew.QueueFile(filepath.Join(dir, "session"))); err == nil {
+		return nil
+	}
+	d, err := database.Open(ctx, at.Login(s.db), postgres.Options{Program: program})
+	if errors.Is(err, postgres.ErrLocked) || errors.Is(err, postgres.ErrNoSession) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	if anySaid(ctx, d) {
+		return nil
+	}
+	if err := d.Discard(ctx); err != nil {
+		return err
+	}
+	return database.RemoveBeside(ctx, own, own, at.Tenant, at.ID)
 }

@@ -124,8 +124,11 @@ func (s *Session) start(ctx context.Context, path string, flags bool) (_ *used, 
 		return nil, err
 	}
 	file, isFile := store.(*jsonl.File)
-	if isFile {
-		u.path = file.Path()
+	switch d := store.(type) {
+	case *jsonl.File:
+		u.path = d.Path()
+	case *database.Store:
+		u.path = d.Path()
 	}
 	opened := false
 	defer func() {
@@ -135,8 +138,8 @@ func (s *Session) start(ctx context.Context, path string, flags bool) (_ *used, 
 		if !opened {
 			_ = store.Close() // the agent has not taken it
 		}
-		if u.fresh && isFile {
-			err = errors.Join(err, removeEmpty(context.WithoutCancel(ctx), u.path))
+		if u.fresh {
+			err = errors.Join(err, s.removeEmpty(context.WithoutCancel(ctx), u.path))
 		}
 	}()
 	cfg, err := s.agentConfig(ctx, u, store, flags)
@@ -146,7 +149,7 @@ func (s *Session) start(ctx context.Context, path string, flags bool) (_ *used, 
 	if isFile {
 		cfg.File = u.path
 	} else if d, ok := store.(*database.Store); ok {
-		u.path, cfg.Address = d.Path(), d.Path()
+		cfg.Address = u.path
 		if cfg.Engine.Blobs, cfg.Beside, err = s.beside(d); err != nil {
 			return nil, err
 		}
@@ -362,8 +365,11 @@ func (s *Session) newest(ctx context.Context) (string, error) {
 // writes of itself when it starts is far shorter.
 const maxEmpty = 256 << 10
 
-// removeEmpty removes a session file in which nothing was said.
-func removeEmpty(ctx context.Context, path string) error {
+// removeEmpty removes a session in which nothing was said.
+func (s *Session) removeEmpty(ctx context.Context, path string) error {
+	if database.Is(path) {
+		return s.discardEmpty(ctx, path)
+	}
 	info, err := os.Stat(path)
 	if path == "" || err != nil || info.Size() > maxEmpty {
 		return nil
@@ -375,21 +381,24 @@ func removeEmpty(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	said := false
-	for e, err := range f.All(ctx) {
-		if err != nil {
-			said = true // what can't be read is not removed
-			break
-		}
-		switch e.Type {
-		case session.TypeModelChange, session.TypeThinkingLevel, session.TypeCustom:
-		default:
-			said = true
-		}
-	}
+	said := anySaid(ctx, f)
 	if err := f.Close(); err != nil || said {
 		return err
 	}
 	_, err = clew.RemoveFile(ctx, path)
 	return err
+}
+
+func anySaid(ctx context.Context, store session.Store) bool {
+	for e, err := range store.All(ctx) {
+		if err != nil {
+			return true // what can't be read is not removed
+		}
+		switch e.Type {
+		case session.TypeModelChange, session.TypeThinkingLevel, session.TypeCustom:
+		default:
+			return true
+		}
+	}
+	return false
 }

@@ -488,6 +488,22 @@ func (s *Store) refresh(ctx context.Context) (n int, err error) {
 // Problems implements session.Store. A database holds sound entries only.
 func (s *Store) Problems() []session.Problem { return nil }
 
+// Discard deletes the session with all its entries, and closes it. It fails with ErrLeaseLost, and deletes nothing, where
+// another program has taken the session over.
+func (s *Store) Discard(ctx context.Context) error {
+	err := s.locked(ctx, "delete", func() error {
+		if s.opt.ReadOnly {
+			return session.ErrReadOnly
+		}
+		tag, err := s.q.Exec(ctx, `DELETE FROM clew_session WHERE tenant = $1 AND session = $2 AND token = $3`, s.db.tenant, s.id, s.token.Load())
+		if err == nil && tag.RowsAffected() == 0 {
+			err = ErrLeaseLost
+		}
+		return err
+	})
+	return errors.Join(err, s.Close())
+}
+
 // Close implements session.Store. Closing twice is allowed. When it fails the lease ends by itself.
 func (s *Store) Close() error {
 	s.mu.Lock()
