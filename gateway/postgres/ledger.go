@@ -135,7 +135,7 @@ func (s *Store) flush(ctx context.Context) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if pe, ok := errors.AsType[*pgconn.PgError](err); ok { // it will be refused again
+	if pe, ok := errors.AsType[*pgconn.PgError](err); ok && !passing(pe) {
 		s.lost += int64(len(b.measures) + len(b.events))
 		s.log.Error("the database refuses events and measures", "error", pe)
 		return

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strings"
 	"sync"
 	"time"
 
@@ -106,6 +107,11 @@ func broken(err error) bool {
 	}
 	_, network := errors.AsType[net.Error](err)
 	return pgconn.SafeToRetry(err) || pgconn.Timeout(err) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || network
+}
+
+// passing reports whether the server may take the next time what it refused: after a deadlock, or a lock held by another.
+func passing(pe *pgconn.PgError) bool {
+	return broken(pe) || strings.HasPrefix(pe.Code, "40") || strings.HasPrefix(pe.Code, "55")
 }
 
 // probe asks the database whether it is there and has the right tables, and tells the log when that has changed.

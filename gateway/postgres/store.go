@@ -219,7 +219,10 @@ func (w *writer) Append(ctx context.Context, batch []*session.Entry, opt session
 // fs.ErrNotExist where there is none, or more than one.
 func (s *Store) Session(ctx context.Context, t gateway.Talk) (store session.Store, err error) {
 	err = s.use(ctx, writeWait, func(ctx context.Context) error {
-		rows, err := s.pool.Query(ctx, "SELECT session FROM clew_session WHERE tenant = $1 AND session >= $2 AND session < $2 || 'g' LIMIT 2", t.Tenant, t.ID)
+		if t.ID == "" {
+			return fmt.Errorf("no conversation is named: %w", fs.ErrNotExist)
+		}
+		rows, err := s.pool.Query(ctx, "SELECT session FROM clew_session WHERE tenant = $1 AND session >= $2 AND session < $2 || 'g' AND starts_with(session, $2) LIMIT 2", t.Tenant, t.ID)
 		if err != nil {
 			return err
 		}
