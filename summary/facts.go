@@ -761,9 +761,11 @@ func inToken(c byte) bool {
 // codeWorth weighs a line of code or output: declarations, comments and sentences say more
 // than statements, imports little.
 func codeWorth(line string) float64 {
-	word, rest, _ := strings.Cut(strings.TrimLeft(line, " \t+-"), " ")
+	line = strings.TrimLeft(line, " \t+-")
+	word, rest, _ := strings.Cut(line, " ")
 	switch {
-	case importing()[word] || rest == "" && strings.HasPrefix(word, `"`):
+	case importing()[word] || rest == "" && strings.HasPrefix(word, `"`),
+		strings.HasPrefix(line, "├") || strings.HasPrefix(line, "└") || strings.HasPrefix(line, "│"): // a tree of files
 		return .3
 	case declares(word, rest):
 		return 1.3

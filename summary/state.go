@@ -522,7 +522,7 @@ func (d *digest) next() []Line {
 		}
 		if looked == 1 && len(out) == 0 {
 			for _, l := range m.said[max(0, len(m.said)-4):] {
-				if strings.HasSuffix(l.text, "?") && !text.TableRow(l.text) {
+				if s := l.text; (planWord().MatchString(s) || strings.HasSuffix(s, "?")) && len(s) > 15 && !text.TableRow(s) && !leadsOver(s) {
 					out = append(out, Line{Text: clip(l.text), Ref: m.ref})
 				}
 			}
