@@ -105,7 +105,7 @@ func TestDatabasePassword(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close(t.Context())
-	if _, err := conn.Exec(t.Context(), "CREATE ROLE guarded SUPERUSER LOGIN PASSWORD 'hidden'"); err != nil {
+	if _, err := conn.Exec(t.Context(), "DROP ROLE IF EXISTS guarded; CREATE ROLE guarded SUPERUSER LOGIN PASSWORD 'hidden'"); err != nil {
 		t.Fatal(err)
 	}
 	hba := filepath.Join(cfg.Host, "data", "pg_hba.conf")

@@ -383,7 +383,7 @@ func (p *purger) rewrite(ctx context.Context) {
 		}
 	}
 	if len(p.out.Places) > 0 {
-		p.out.Left = append(p.out.Left, PurgePlace{What: "the server's write-ahead log, backups and standbys have it until they are overwritten, and gateways that run until they are started again"})
+		p.out.Left = append(p.out.Left, PurgePlace{What: "the server's write-ahead log, its log where that has the values of statements, backups and standbys have it until they are overwritten, and gateways that run until they are started again"})
 	}
 }
 
