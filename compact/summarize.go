@@ -167,9 +167,34 @@ const maxTighten = 12
 // until the context is within the target. clip makes what is left smaller.
 func (p *planner) summarize(ctx context.Context, plan *Plan, w *work) error {
 	p.takeThinking(w, 0)
-	units := w.units() // with what offload and elide have freed
-	tail := p.tail(w)
-	var best *attempt
+	best, err := p.tighten(ctx, w, p.tail(w))
+	if err != nil {
+		return err
+	}
+	if best == nil || best.total >= w.total { // what it would free the summary takes itself
+		if p.clip(w, 0, len(w.items), p.hard(), classLast) {
+			return p.nothingBefore(ctx, plan, w)
+		}
+		// Everything is within the tail, and small: the tail is longer than what fits beside a summary.
+		if best, err = p.tighten(ctx, w, max(p.hard()-w.fixed-p.budget.Summary, 0)); err != nil {
+			return err
+		}
+		if best == nil || best.total >= w.total {
+			return p.nothingBefore(ctx, plan, w)
+		}
+	}
+	if best.total > p.hard() {
+		if best, err = p.clipKept(ctx, w, best); err != nil {
+			return err
+		}
+	}
+	return p.conclude(ctx, plan, w, best)
+}
+
+// tighten tries cuts with shorter and shorter tails until the context is within the target. It is nil where nothing stands
+// before the cut.
+func (p *planner) tighten(ctx context.Context, w *work, tail int64) (best *attempt, err error) {
+	units := w.units() // with what was freed before
 	for range maxTighten {
 		cut := p.fill(w, units, findCut(p.snap.Context, units, tail), tail)
 		if cut.Summarized == 0 {
@@ -177,7 +202,7 @@ func (p *planner) summarize(ctx context.Context, plan *Plan, w *work) error {
 		}
 		a, err := p.try(ctx, cut, w, 0)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if best != nil {
 			a.tightened = best.tightened + best.total - a.total
@@ -189,21 +214,11 @@ func (p *planner) summarize(ctx context.Context, plan *Plan, w *work) error {
 		}
 		tail = max(min(tail, cut.Tokens)-over, 0)
 	}
-	if best == nil || best.total >= w.total { // what it would free the summary takes itself
-		return p.nothingBefore(ctx, plan, w)
-	}
-	if best.total > p.hard() {
-		var err error
-		if best, err = p.clipKept(ctx, w, best); err != nil {
-			return err
-		}
-	}
-	return p.conclude(ctx, plan, w, best)
+	return best, nil
 }
 
 // nothingBefore is what is done when all there is is in the newest unit.
 func (p *planner) nothingBefore(ctx context.Context, plan *Plan, w *work) error {
-	p.clip(w, 0, len(w.items), p.hard(), classLast)
 	if w.changed() {
 		return p.conclude(ctx, plan, w, nil)
 	}
