@@ -44,7 +44,7 @@ func (i *idler) due() compact.Reason {
 	}
 	large := s.Threshold > 0 && float64(s.Tokens) >= i.share*float64(s.Threshold)
 	switch idle := i.journal.clock().Sub(i.since); {
-	case i.after > 0 && idle >= i.after && large:
+	case i.after > 0 && idle >= i.after && large && !i.passes.prefetch.busy(): // what is being made need not be made twice
 		i.since = time.Time{}
 		return compact.Manual
 	case i.cacheTTL > 0 && idle >= i.cacheTTL && !i.cold && !s.Prepared: // a summary that lies ready frees more

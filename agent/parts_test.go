@@ -195,7 +195,7 @@ func TestIdler(t *testing.T) {
 	now := time.Unix(1_000, 0)
 	s := &status{events: &events{}}
 	s.now.Store(&State{Doing: DoingNothing, Tokens: 90, Threshold: 100})
-	i := &idler{journal: &journal{status: s, clock: func() time.Time { return now }}, after: time.Hour, share: 0.8, cacheTTL: 5 * time.Minute}
+	i := &idler{passes: &compactor{prefetch: &prefetch{}}, journal: &journal{status: s, clock: func() time.Time { return now }}, after: time.Hour, share: 0.8, cacheTTL: 5 * time.Minute}
 	if got := i.due(); got != "" {
 		t.Errorf("nothing was done yet, and %s is due", got)
 	}

@@ -72,6 +72,13 @@ func (h *prefetch) start() {
 	})
 }
 
+// busy reports whether a summary is being made.
+func (h *prefetch) busy() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.cancel != nil
+}
+
 // costly reports whether a summarizer asks a model.
 func costly(s summary.Summarizer) bool {
 	c, ok := s.(summary.Costly)

@@ -569,11 +569,32 @@ func TestColdCache(t *testing.T) {
 	}
 }
 
-// TestIdleUsesWhatLiesReady: nobody lets the summarizer go a second time.
+// TestIdleUsesWhatLiesReady: a summary that is being made is waited for and then used. Nobody lets the summarizer go a
+// second time.
 func TestIdleUsesWhatLiesReady(t *testing.T) {
 	t.Parallel()
-	r, s := soft(t, func(r *rig) { r.cfg.Idle, r.cfg.Sleep = time.Nanosecond, nil })
-	s.open <- nil // the summary may be used before anybody sees that it is ready
+	tick := make(chan struct{})
+	r, s := soft(t, func(r *rig) {
+		r.cfg.Idle = time.Nanosecond
+		r.cfg.Sleep = func(ctx context.Context, _ time.Duration) error {
+			select {
+			case <-tick:
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+	})
+	for range 3 { // at the second tick it has looked once, and so on
+		select {
+		case tick <- struct{}{}:
+		case <-s.begun:
+			t.Fatal("a second summary is begun while the first is made")
+		}
+	}
+	s.open <- nil
+	r.untilPrepared()
+	tick <- struct{}{}
 	e := r.until("pass", func(e agent.Event) bool { return e.Kind == agent.KindCompactionEnd && e.Compaction.Done })
 	if e.Compaction.Summarizer != "slow" || e.Compaction.Reason != compact.Manual {
 		t.Errorf("%+v", e.Compaction)
