@@ -53,6 +53,7 @@ type agent struct {
 	think bool
 	asked int
 	calls int
+	usage gateway.Usage // that it was shown
 }
 
 func newAgent(t testing.TB, m model.Model, srv *modeltest.Server, seed uint64) *agent {
@@ -88,6 +89,11 @@ func (a *agent) turn(text string, loops int) error {
 			return fmt.Errorf("request %d: %w", a.asked, err)
 		}
 		a.say(resp.Message)
+		u := resp.Message.Usage
+		a.usage.Input += u.Prompt()
+		a.usage.CacheRead += u.CacheRead
+		a.usage.CacheWrite += u.CacheWrite
+		a.usage.Output += u.Output
 		for _, c := range resp.Message.ToolCalls() {
 			lines := 20 + a.rng.IntN(100)
 			a.say(&message.Message{
@@ -121,14 +127,23 @@ func TestAgentsThatWouldDie(t *testing.T) {
 					srv := modeltest.Start(modeltest.Config{Window: 32_000, BindThinking: true})
 					defer srv.Close()
 					outcomes := map[gateway.Outcome]int{}
+					var told gateway.Usage
 					window := int64(32_000)
 					if !known {
 						window = 200_000
 					}
 					m, err := api.open(srv, gateway.Transport(nil, gateway.Config{
-						Window:  func(string, string) int64 { return window },
-						OnEvent: func(e gateway.Event) { outcomes[e.Outcome]++ },
-						Logger:  slog.New(slog.NewTextHandler(t.Output(), nil)),
+						Window: func(string, string) int64 { return window },
+						OnEvent: func(e gateway.Event) {
+							outcomes[e.Outcome]++
+							if u := e.Usage; u != nil {
+								told.Input += u.Input
+								told.CacheRead += u.CacheRead
+								told.CacheWrite += u.CacheWrite
+								told.Output += u.Output
+							}
+						},
+						Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
 					}))
 					if err != nil {
 						t.Fatal(err)
@@ -154,6 +169,9 @@ func TestAgentsThatWouldDie(t *testing.T) {
 					t.Logf("%d turns, %d requests, 0 errors seen by the agent, %d refused upstream, %d of %d kept the start; %v", turns, a.asked, refused, kept, sent, outcomes)
 					if bad := srv.Violations(); len(bad) > refused {
 						t.Errorf("the upstream found: %s", bad[0])
+					}
+					if told != a.usage {
+						t.Errorf("the agent is shown a usage of %+v, the gateway tells %+v", a.usage, told)
 					}
 					epochs := outcomes[gateway.Compacted] + outcomes[gateway.Rescued]
 					if epochs == 0 {

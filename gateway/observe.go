@@ -229,23 +229,39 @@ func usageOf(head, tail []byte) (u Usage) {
 	return u
 }
 
+// read takes over what one report says. The input of most APIs has what the cache had in it,
+// and that of Anthropic has not.
 func (u *Usage) read(obj []byte) {
+	count := func(names ...string) (n int64) {
+		for _, name := range names {
+			n = max(n, jsonx.CountAt(obj, name))
+		}
+		return n
+	}
 	set := func(to *int64, n int64) {
 		if n > 0 {
 			*to = n
 		}
 	}
-	details := jsonx.Get(obj, "prompt_tokens_details")
-	if details == nil {
-		details = jsonx.Get(obj, "input_tokens_details")
+	in, out := jsonx.Get(obj, "prompt_tokens_details"), jsonx.Get(obj, "completion_tokens_details")
+	if in == nil {
+		in = jsonx.Get(obj, "input_tokens_details")
 	}
-	set(&u.CacheRead, jsonx.CountAt(obj, "cache_read_input_tokens")+jsonx.CountAt(details, "cached_tokens")+jsonx.CountAt(obj, "cachedContentTokenCount"))
-	set(&u.CacheWrite, jsonx.CountAt(obj, "cache_creation_input_tokens"))
-	// Anthropic's input is what was neither read from the cache nor written to it.
-	input := jsonx.CountAt(obj, "input_tokens") + jsonx.CountAt(obj, "prompt_tokens") + jsonx.CountAt(obj, "promptTokenCount")
-	if details == nil {
-		input += jsonx.CountAt(obj, "cache_read_input_tokens") + jsonx.CountAt(obj, "cache_creation_input_tokens")
+	// OpenAI, DeepSeek, Moonshot; OpenRouter writes.
+	set(&u.CacheRead, max(count("cache_read_input_tokens", "cachedContentTokenCount", "prompt_cache_hit_tokens", "cached_tokens"), jsonx.CountAt(in, "cached_tokens")))
+	set(&u.CacheWrite, max(count("cache_creation_input_tokens"), jsonx.CountAt(in, "cache_write_tokens")))
+	input := count("input_tokens", "prompt_tokens", "promptTokenCount") + count("toolUsePromptTokenCount")
+	if in == nil {
+		input += count("cache_read_input_tokens") + count("cache_creation_input_tokens")
 	}
 	set(&u.Input, input)
-	set(&u.Output, jsonx.CountAt(obj, "output_tokens")+jsonx.CountAt(obj, "completion_tokens")+jsonx.CountAt(obj, "candidatesTokenCount"))
+	output := count("output_tokens", "completion_tokens", "candidatesTokenCount") + count("thoughtsTokenCount")
+	if thought := jsonx.CountAt(out, "reasoning_tokens"); thought > 0 && count("total_tokens") == input+output+thought { // xAI
+		output += thought
+	}
+	set(&u.Output, output)
+	if u.Input > 0 {
+		u.CacheRead = min(u.CacheRead, u.Input)
+		u.CacheWrite = min(u.CacheWrite, u.Input-u.CacheRead)
+	}
 }
