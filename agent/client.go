@@ -18,7 +18,7 @@ type ClientConfig struct {
 	Events func(Event)
 }
 
-// Client drives an agent that runs in another program, clew chat --rpc, over lines of JSON. docs/rpc.md describes its
+// Client drives an agent that runs in another program, clew chat --rpc, over lines of JSON. clew help rpc describes its
 // methods and events. It may be used from several goroutines.
 //
 //	c := agent.NewClient(stdout, stdin, agent.ClientConfig{Events: show})
@@ -46,7 +46,7 @@ const Protocol = 1
 
 // RemoteError is what an answer has in place of a result.
 type RemoteError struct {
-	// Code is one of those that docs/rpc.md lists.
+	// Code is one of those that clew help rpc lists.
 	Code    string `json:"code"`
 	Message string `json:"message"`
 	// Hint says what to do; it may be empty.

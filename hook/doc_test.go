@@ -18,7 +18,7 @@ import (
 	"github.com/clew-dev/clew/token"
 )
 
-// shapes are what programs get and answer, by the headings of docs/hooks.md.
+// shapes are what programs get and answer, by the headings of cmd/clew/help/hooks.md.
 var shapes = map[string][2]any{
 	hook.SessionStart:         {hook.SessionEvent{}, hook.NoAnswer{}},
 	hook.SessionShutdown:      {hook.SessionEvent{}, hook.NoAnswer{}},
@@ -38,7 +38,7 @@ var shapes = map[string][2]any{
 	"A usage":                 {hook.Usage{}, nil},
 }
 
-// elsewhere are types that docs/JSON.md, docs/FORMAT.md or another section describes.
+// elsewhere are types that clew help json, docs/FORMAT.md or another section describes.
 var elsewhere = []reflect.Type{
 	reflect.TypeFor[token.Reading](), reflect.TypeFor[compact.Budget](), reflect.TypeFor[compact.Plan](),
 	reflect.TypeFor[message.Message](), reflect.TypeFor[ledger.Ledger](), reflect.TypeFor[json.RawMessage](),
@@ -46,10 +46,10 @@ var elsewhere = []reflect.Type{
 	reflect.TypeFor[hook.Content](), reflect.TypeFor[hook.Amount](), reflect.TypeFor[hook.Compaction](), reflect.TypeFor[hook.BranchSummary](),
 }
 
-// TestProtocolIsDocumented holds docs/hooks.md against the types: every field has a
+// TestProtocolIsDocumented holds cmd/clew/help/hooks.md against the types: every field has a
 // row, every row a field, and ? stands where a field may be left out.
 func TestProtocolIsDocumented(t *testing.T) {
-	doc, err := os.ReadFile("../docs/hooks.md")
+	doc, err := os.ReadFile("../cmd/clew/help/hooks.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,13 +80,13 @@ func TestProtocolIsDocumented(t *testing.T) {
 			}
 			got := rows[name+" "+part]
 			if !maps.Equal(got, want) && len(got)+len(want) > 0 {
-				t.Errorf("docs/hooks.md, %s, %s: rows %v, the type has %v", name, part, list(got), list(want))
+				t.Errorf("help/hooks.md, %s, %s: rows %v, the type has %v", name, part, list(got), list(want))
 			}
 			delete(rows, name+" "+part)
 		}
 	}
 	if len(rows) > 0 {
-		t.Errorf("docs/hooks.md describes what there is not: %v", slices.Sorted(maps.Keys(rows)))
+		t.Errorf("help/hooks.md describes what there is not: %v", slices.Sorted(maps.Keys(rows)))
 	}
 	for _, e := range hook.Events() {
 		if _, ok := shapes[e]; !ok {

@@ -75,7 +75,7 @@ func newChat() *cobra.Command {
 	f.StringVar(&fl.systemFile, "system-file", "", "read the system prompt from a file")
 	f.BoolVarP(&fl.print, "print", "p", false, "answer one prompt and print the answer")
 	f.BoolVar(&fl.json, "json", false, "with --print: print every event as a line of JSON")
-	f.BoolVar(&fl.rpc, "rpc", false, "be driven by another program over lines of JSON; see docs/rpc.md")
+	f.BoolVar(&fl.rpc, "rpc", false, "be driven by another program over lines of JSON; clew help rpc describes it")
 	f.BoolVar(&fl.demo, "demo", false, "show how it works with a scripted model; needs no key")
 	f.BoolVar(&fl.screenReader, "screen-reader", false, "print plain lines that a screen reader can follow")
 	f.StringVar(&fl.theme, "theme", "", "the colours: "+strings.Join(settings.Themes(), ", "))

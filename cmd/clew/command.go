@@ -2,6 +2,8 @@ package main
 
 import (
 	"embed"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -43,4 +45,58 @@ func argCount(cmd *cobra.Command, args []string) error {
 		return usagef("%s: unexpected argument %q; usage: %s", cmd.Name(), args[len(words)], cmd.UseLine())
 	}
 	return nil
+}
+
+// topics are the references that clew help prints, help/NAME.md.
+var topics = []string{"hooks", "json", "rpc"}
+
+// topic returns a reference: all of it, or its introduction and the sections on what about
+// names, with the sections that those link to.
+func topic(name string, about []string) (string, error) {
+	data, err := helpTexts.ReadFile("help/" + name + ".md")
+	if err != nil {
+		return "", err
+	}
+	var sections, headings []string // the first section is the introduction
+	for line := range strings.Lines(string(data)) {
+		if heading := strings.TrimLeft(line, "#"); len(sections) == 0 || len(heading) <= len(line)-2 {
+			sections = append(sections, "")
+			headings = append(headings, strings.Trim(heading, " `\n"))
+		}
+		sections[len(sections)-1] += line
+	}
+	link := regexp.MustCompile(`\[([^]\n]+)\]\(#([^)\n]+)\)`)
+	plain := func(text string) string { return link.ReplaceAllString(text, "$1") }
+	if len(about) == 0 {
+		return plain(string(data)), nil
+	}
+	want := map[int]bool{0: true}
+	var add func(i int)
+	add = func(i int) {
+		want[i] = true
+		for _, m := range link.FindAllStringSubmatch(sections[i], -1) {
+			at := slices.IndexFunc(headings, func(h string) bool {
+				return strings.ReplaceAll(strings.ReplaceAll(strings.ToLower(h), "'", ""), " ", "-") == m[2]
+			})
+			if at >= 0 && !want[at] {
+				add(at)
+			}
+		}
+	}
+	for i, h := range headings[1:] {
+		first, _, _ := strings.Cut(h, " ")
+		if all := strings.Join(about, " "); first == all || slices.Contains(strings.Split(h, ", "), all) {
+			add(i + 1)
+		}
+	}
+	if len(want) == 1 {
+		return "", usagef("clew help %s says nothing about %s; it has: %s", name, strings.Join(about, " "), strings.Join(headings[1:], "; "))
+	}
+	var b strings.Builder
+	for i, s := range sections {
+		if want[i] {
+			b.WriteString(s)
+		}
+	}
+	return strings.TrimRight(plain(b.String()), "\n") + "\n", nil
 }

@@ -382,7 +382,7 @@ func newGateway() *cobra.Command {
 	var g gatewayFlags
 	g.add(cmd)
 	listen := cmd.Flags().String("listen", "", "address to answer at (default 127.0.0.1:8790)")
-	asJSON := cmd.Flags().Bool("json", false, "print a line of JSON for each request; docs/JSON.md describes it")
+	asJSON := cmd.Flags().Bool("json", false, "print a line of JSON for each request; clew help json describes it")
 	exposed := cmd.Flags().Bool("plain", false, "answer other machines without TLS; everyone on the way can read keys and prompts")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		log := slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), nil))

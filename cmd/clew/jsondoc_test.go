@@ -16,24 +16,24 @@ import (
 	"github.com/clew-dev/clew/token"
 )
 
-// jsonShapes are the values that --json prints, by the headings of docs/JSON.md.
+// jsonShapes are the values that --json prints, by the headings of help/json.md.
 var jsonShapes = map[string]any{
 	"gateway": gateway.Event{}, "top": admin.Listing{},
 	"version": versionInfo{}, "settings": settingsReport{}, "models": modelsReport{}, "chat": chatHeader{}, "ls": sessionList{}, "rm": []removedSession{}, "setup": setupReport{}, "resume": resumeReport{}, "tree": treeJSON{},
 	"context": contextJSON{}, "verify": []verifiedFile{}, "repair": repairReport{},
 	"compact": compactReport{}, "undo": undoReport{},
-	"explain": explainReport{}, "explain --presets": presetsReport{}, "summarize": summaryReport{}, "pin": pinReport{}, "purge": purgeReport{}, "recall": recallReport{},
+	"explain": explainReport{}, "explain --presets": presetsReport{}, "summarize": summaryReport{}, "pin, unpin": pinReport{}, "purge": purgeReport{}, "recall": recallReport{},
 	"import": []importedFile{}, "export": exportReport{}, "db": dbReport{},
 	"replay": replayJSON{}, "A policy's figures": keptJSON{},
-	"branch": branchReport{}, "fork": forkReport{}, "label": labelReport{}, "name": nameReport{},
+	"branch": branchReport{}, "fork, clone": forkReport{}, "label": labelReport{}, "name": nameReport{},
 	"A session": sessionJSON{}, "A reading": token.Reading{}, "A problem": session.Problem{}, "A plan": compact.Plan{},
 }
 
-// TestJSONIsDocumented: docs/JSON.md has a row for every field that is printed and for no
+// TestJSONIsDocumented: help/json.md has a row for every field that is printed and for no
 // other, and ? stands where a field may be left out. UPDATE=1 makes it so: what a row says
 // of its fields stays, and new fields get a row that says nothing yet.
 func TestJSONIsDocumented(t *testing.T) {
-	const name = "../../docs/JSON.md"
+	const name = "help/json.md"
 	doc, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)

@@ -236,6 +236,31 @@ func TestHelp(t *testing.T) {
 	}
 }
 
+// TestHelpPrintsReferences: help prints a reference whole, or what it says of one thing with the
+// sections that it links to.
+func TestHelpPrintsReferences(t *testing.T) {
+	for _, name := range topics {
+		if out, _ := run(t, exitDone, "help", name); !strings.HasPrefix(out, "# ") || strings.Contains(out, "](#") {
+			t.Errorf("help %s: %.200s", name, out)
+		}
+	}
+	for _, c := range []struct{ args, has, hasNot string }{
+		{"json compact", "\n## A plan\n", "\n## undo\n"},
+		{"json unpin", "\n## pin, unpin\n", "\n## purge\n"},
+		{"json explain", "\n## explain --presets\n", "\n## summarize\n"},
+		{"hooks session_compact", "\n### A pass\n", "\n### An edit\n"},
+		{"rpc send", "\n### send\n", "\n### wait\n"},
+	} {
+		out, _ := run(t, exitDone, append([]string{"help"}, strings.Fields(c.args)...)...)
+		if !strings.Contains(out, c.has) || strings.Contains(out, c.hasNot) {
+			t.Errorf("help %s: %s", c.args, out)
+		}
+	}
+	if _, errOut := run(t, exitUsage, "help", "json", "nonsense"); !strings.Contains(errOut, "it has: version; ") {
+		t.Errorf("got %s", errOut)
+	}
+}
+
 // TestOneCommandIsMade: a command line that begins with a command makes no other one.
 func TestOneCommandIsMade(t *testing.T) {
 	for _, c := range commands {

@@ -22,7 +22,7 @@ import (
 
 // jsonFlag adds --json.
 func jsonFlag(cmd *cobra.Command) {
-	cmd.Flags().Bool("json", false, "print JSON; docs/JSON.md describes it")
+	cmd.Flags().Bool("json", false, "print JSON; clew help json describes it")
 }
 
 // wantsJSON reports whether --json was given.

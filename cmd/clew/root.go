@@ -1,6 +1,6 @@
 // Command clew shows, checks, mends and compacts the sessions of agents.
 //
-// Run clew without arguments for the list of commands. docs/JSON.md describes
+// Run clew without arguments for the list of commands. clew help json describes
 // what --json prints.
 package main
 
@@ -14,6 +14,7 @@ import (
 	"os/signal"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -149,6 +150,13 @@ func newHelp() *cobra.Command {
 	cmd := newCommand("help", groupOther)
 	cmd.Args = cobra.ArbitraryArgs
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 && slices.Contains(topics, args[0]) {
+			text, err := topic(args[0], args[1:])
+			if err == nil {
+				_, err = io.WriteString(cmd.OutOrStdout(), text)
+			}
+			return err
+		}
 		found, rest, err := cmd.Root().Find(args)
 		if err != nil || len(rest) > 0 {
 			return noCommand(cmd.Root(), rest)
@@ -166,6 +174,7 @@ func newHelp() *cobra.Command {
 				names = append(names, c.Name()+"\t"+c.Short)
 			}
 		}
+		names = append(names, topics...)
 		return names, cobra.ShellCompDirectiveNoFileComp
 	}
 	return cmd

@@ -11,18 +11,23 @@ import (
 	"github.com/clew-dev/clew/agent"
 )
 
-// docs/rpc.md has a section with an example for every method, a row for every event and
-// every code, and nothing beside; its examples are lines that mean something.
+// The reference (clew help rpc) has a section with an example for every method, a row for every
+// event and every code, and nothing beside; docs/rpc.md names every method. The examples of both
+// are lines that mean something.
 func TestDocs(t *testing.T) {
 	t.Parallel()
-	data, err := os.ReadFile("../../../docs/rpc.md")
+	page, err := os.ReadFile("../../../docs/rpc.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	reference, err := os.ReadFile("../../../cmd/clew/help/rpc.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	headings, rows := map[string]bool{}, map[string]bool{}
 	section := ""
 	examples := map[string]int{}
-	for line := range strings.Lines(string(data)) {
+	for line := range strings.Lines(string(reference) + string(page)) {
 		line = strings.TrimRight(line, "\n")
 		if h, ok := strings.CutPrefix(line, "### "); ok {
 			section, headings[h] = h, true
@@ -70,6 +75,9 @@ func TestDocs(t *testing.T) {
 		}
 	}
 	for _, m := range Methods() {
+		if !strings.Contains(string(page), "`"+m+"`") {
+			t.Errorf("docs/rpc.md does not name the method %s", m)
+		}
 		if !headings[m] || examples[m] == 0 {
 			t.Errorf("method %s: section %v, %d examples", m, headings[m], examples[m])
 		}
@@ -97,7 +105,7 @@ func TestDocs(t *testing.T) {
 	event := reflect.TypeFor[agent.Event]()
 	for i := range event.NumField() {
 		name, _, _ := strings.Cut(event.Field(i).Tag.Get("json"), ",")
-		if !strings.Contains(string(data), "`"+name+"`") && name != "time" && name != "kind" {
+		if !strings.Contains(string(reference), "`"+name+"`") && name != "time" && name != "kind" {
 			t.Errorf("the member %s of events is not mentioned", name)
 		}
 	}

@@ -131,7 +131,7 @@ func needed(params reflect.Value) error {
 			}
 		}
 		if f.Tag.Get("rpc") == "needed" && v.IsZero() {
-			return badParams(fmt.Sprintf("the parameter %s is missing or empty", f.Tag.Get("json")), "docs/rpc.md describes the methods")
+			return badParams(fmt.Sprintf("the parameter %s is missing or empty", f.Tag.Get("json")), "clew help rpc describes the methods")
 		}
 	}
 	return nil

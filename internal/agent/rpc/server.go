@@ -1,5 +1,5 @@
 // Package rpc lets another program drive an agent over lines of JSON: all that a user
-// can do at the terminal. docs/rpc.md describes every method and event.
+// can do at the terminal. clew help rpc describes every method and event.
 //
 //	srv := rpc.NewServer(os.Stdout)
 //	host, err := open(srv.Event) // events go where answers go
