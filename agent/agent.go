@@ -270,20 +270,23 @@ func (a *Agent) SetTools(ctx context.Context, tools []tool.Tool) error {
 		return &Error{Op: op, Err: errNoGuard, Hint: "make the agent with one, by permission.New"}
 	}
 	return a.ops.do(ctx, op, DoingMove, func(context.Context) error {
-		a.runner.set(tools, false)
+		a.runner.set(tools)
 		return nil
 	})
 }
 
-// OfferTools is SetTools from the next pass on: the context begins anew then, so what a
-// provider has cached of the conversation stays until there.
-func (a *Agent) OfferTools(tools []tool.Tool) error {
-	if a.cfg.Guard == nil && len(tools) > 0 {
-		return &Error{Op: "offer tools", Err: errNoGuard, Hint: "make the agent with one, by permission.New"}
+// OfferTools is SetTools where no request was made yet. Else it is that from the next pass on: the
+// context begins anew then, so what a provider has cached of the conversation stays until there.
+func (a *Agent) OfferTools(ctx context.Context, tools []tool.Tool) error {
+	if !a.loop.ask.asked.Load() || a.cfg.Guard == nil {
+		return a.SetTools(ctx, tools)
 	}
-	a.runner.set(tools, true)
+	a.runner.offer(tools)
 	return nil
 }
+
+// Guard decides what calls may do; nil where there are no tools.
+func (a *Agent) Guard() *Guard { return a.cfg.Guard }
 
 // TellRetry tells of a call of a model that was made for the agent and is made again: for
 // a transport that tries again by itself, in model.Retry.Notify.

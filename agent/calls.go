@@ -61,15 +61,18 @@ func (c *call) refuse(outcome tool.Outcome, format string, args ...any) *call {
 	return c
 }
 
-// set makes these the tools: at once, or where offered is set from the next pass on.
-func (r *runner) set(tools []tool.Tool, offered bool) {
+// set makes these the tools.
+func (r *runner) set(tools []tool.Tool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if offered {
-		r.offered = &tools
-		return
-	}
-	r.tools = tools
+	r.tools, r.offered = tools, nil
+}
+
+// offer makes these the tools from the next pass on.
+func (r *runner) offer(tools []tool.Tool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.offered = &tools
 }
 
 // takeOffered makes the tools that were offered those that there are.
@@ -161,6 +164,8 @@ func (r *runner) check(ctx context.Context, b message.Block) *call {
 	case d.Answer == permission.Deny:
 		return c.refuse(tool.Denied, "%s", d.Reason)
 	case !r.interactive:
+		q := r.desk.about(c, d.Reason)
+		r.journal.events.send(Event{Kind: KindRefused, Question: &q})
 		return c.refuse(tool.Denied, "This call needs the user's permission, and nobody is there to give it: %s. Take another way, or say what you would have done.", strings.TrimSuffix(d.Reason, "."))
 	default:
 		if why := r.desk.ask(ctx, c, d.Reason); why != "" && ctx.Err() != nil {

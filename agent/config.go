@@ -210,7 +210,7 @@ var (
 func Kinds() []Kind {
 	return []Kind{
 		KindState, KindEntry, KindTurnStart, KindTurnEnd, KindRequest, KindDelta, KindDiscard, KindToolStart, KindToolOutput,
-		KindToolEnd, KindAsk, KindAsked, KindCompactionStart, KindCompactionEnd, KindRetry, KindQueue, KindMoved, KindWarning,
+		KindToolEnd, KindAsk, KindAsked, KindRefused, KindCompactionStart, KindCompactionEnd, KindRetry, KindQueue, KindMoved, KindWarning,
 		KindError, KindClosed,
 	}
 }

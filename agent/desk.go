@@ -71,18 +71,24 @@ type question struct {
 	answered bool
 }
 
+// about is what the user is asked about a call.
+func (d *desk) about(c *call, why string) Question {
+	q := Question{
+		ID: d.newID(), Tool: c.shown(), Kind: c.effect.Kind, Why: why, Paths: c.effect.Paths, Outside: c.effect.Outside,
+		Command: c.effect.Command, Diff: c.effect.Diff,
+	}
+	if q.Exact, q.Rules = d.guard.Propose(c.Name, c.effect); q.Rules == nil {
+		q.Exact, q.Rules = nil, q.Exact
+	}
+	return q
+}
+
 // ask asks the user about a call. It returns "" when it may be run, else what the model is told.
 func (d *desk) ask(ctx context.Context, c *call, why string) string {
 	if d.parent != nil {
 		return d.parent.ask(ctx, c, why)
 	}
-	q := &question{reply: make(chan Reply, 1), Question: Question{
-		ID: d.newID(), Tool: c.shown(), Kind: c.effect.Kind, Why: why, Paths: c.effect.Paths, Outside: c.effect.Outside,
-		Command: c.effect.Command, Diff: c.effect.Diff,
-	}}
-	if q.Exact, q.Rules = d.guard.Propose(c.Name, c.effect); q.Rules == nil {
-		q.Exact, q.Rules = nil, q.Exact
-	}
+	q := &question{reply: make(chan Reply, 1), Question: d.about(c, why)}
 	d.change(func() { d.open = append(d.open, q) })
 	d.journal.events.send(Event{Kind: KindAsk, Question: &q.Question})
 	defer func() {

@@ -39,6 +39,8 @@ const (
 	// Agent.Answer. KindAsked: it was answered, or the call was cancelled.
 	KindAsk   Kind = "ask"
 	KindAsked Kind = "asked"
+	// KindRefused: a call was refused, because nobody is there to answer Question.
+	KindRefused Kind = "refused"
 	// KindCompactionStart and KindCompactionEnd: each start has one end. See Compaction.
 	KindCompactionStart Kind = "compaction_start"
 	KindCompactionEnd   Kind = "compaction_end"

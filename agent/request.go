@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/compact"
@@ -21,6 +22,7 @@ type requester struct {
 	models  *models
 	passes  *compactor
 	retry   model.Retry
+	asked   atomic.Bool // a request was made
 }
 
 // request makes what is sent next: the only place where that is put together. A pass
@@ -64,6 +66,7 @@ func (r *requester) ask(ctx context.Context, tried *recovery) (*model.Response, 
 		if err != nil {
 			return nil, err
 		}
+		r.asked.Store(true)
 		r.journal.events.send(Event{Kind: KindRequest})
 		resp, err := r.models.now.model.Stream(ctx, req, r.streamed)
 		if err == nil {

@@ -47,6 +47,8 @@ func (a *Agent) Task(ctx context.Context, c tool.Call, prompt string) (tool.Resu
 		switch {
 		case e.Kind == KindToolStart && c.Output != nil:
 			c.Output(e.Tool.Line + "\n")
+		case e.Kind == KindRefused:
+			a.events.send(e)
 		case e.Kind == KindTurnEnd:
 			end = e
 		case e.Kind == KindWarning:

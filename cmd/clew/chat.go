@@ -220,7 +220,7 @@ func isSessionID(ctx context.Context, word string) bool {
 }
 
 // openChat opens the conversation, and makes wrong use of what is the user's slip.
-func openChat(ctx context.Context, c chat.Config) (*chat.Session, error) {
+func openChat(ctx context.Context, c chat.Config) (*chat.Host, error) {
 	s, err := chat.Open(ctx, c)
 	bad := (*settings.Error)(nil)
 	switch {

@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 
 	"github.com/spf13/cobra"
 
 	"github.com/clew-dev/clew/agent"
+	"github.com/clew-dev/clew/internal/agent/rpc"
 	"github.com/clew-dev/clew/internal/chat"
 	"github.com/clew-dev/clew/internal/demo"
 	"github.com/clew-dev/clew/internal/provider"
@@ -64,7 +66,7 @@ func (fl *chatFlags) runUI(ctx context.Context, cmd *cobra.Command, c chat.Confi
 		hints = append(hints, demo.Hints()...)
 	}
 	look := s.UI()
-	var host chat.Host = s
+	var host rpc.Host = s
 	if fl.demo {
 		host = demoHost{s}
 	}
@@ -91,16 +93,16 @@ func (fl *chatFlags) runUI(ctx context.Context, cmd *cobra.Command, c chat.Confi
 }
 
 // demoHost is a session of the demo, which has one model.
-type demoHost struct{ *chat.Session }
+type demoHost struct{ *chat.Host }
 
-// Models implements chat.Host.
-func (h demoHost) Models() []chat.ModelChoice {
+// Models implements rpc.Host.
+func (h demoHost) Models() []rpc.ModelChoice {
 	s := h.Agent().State()
-	return []chat.ModelChoice{{Name: s.Model, Window: s.Window, Ready: true}}
+	return []rpc.ModelChoice{{Name: s.Model, Window: s.Window, Ready: true}}
 }
 
 // trusted trusts the project of a session that is closed, and opens it again.
-func trusted(ctx context.Context, c chat.Config, s *chat.Session) (*chat.Session, error) {
+func trusted(ctx context.Context, c chat.Config, s *chat.Host) (*chat.Host, error) {
 	if err := s.Trust(ctx); err != nil {
 		return nil, err
 	}
@@ -157,6 +159,7 @@ type printer struct {
 	answer  string
 	outcome agent.Outcome
 	failed  string
+	refused []*agent.Question // nobody was there to answer
 }
 
 func (p *printer) show(e agent.Event) {
@@ -176,6 +179,10 @@ func (p *printer) show(e agent.Event) {
 	case agent.KindWarning:
 		p.bar.done()
 		fmt.Fprintf(p.errOut, "clew: %s\n", printable(e.Text))
+	case agent.KindRefused:
+		if !slices.ContainsFunc(p.refused, func(q *agent.Question) bool { return q.Tool.Line == e.Question.Tool.Line }) {
+			p.refused = append(p.refused, e.Question)
+		}
 	case agent.KindTurnEnd:
 		p.outcome, p.failed = e.Outcome, e.Error
 	default:
@@ -233,13 +240,13 @@ func (fl *chatFlags) runPrint(ctx context.Context, cmd *cobra.Command, c chat.Co
 	if err != nil {
 		return err
 	}
-	p.refusals(s)
+	p.refusals()
 	return p.end(cmd, s)
 }
 
 // say sends a prompt and waits until it is answered. When ctx ends the work is cancelled.
 // What the words name is added; what came on the standard input is sent as it is.
-func (p *printer) say(ctx context.Context, s *chat.Session, words, input string) error {
+func (p *printer) say(ctx context.Context, s *chat.Host, words, input string) error {
 	if err := s.Ready(ctx); err != nil {
 		return nil // it was interrupted
 	}
@@ -262,7 +269,7 @@ func (p *printer) say(ctx context.Context, s *chat.Session, words, input string)
 	return nil
 }
 
-func howToGoOn(s *chat.Session) string {
+func howToGoOn(s *chat.Host) string {
 	if now := s.Agent().State(); now.File != "" {
 		return "clew chat --session " + now.File + " continues it"
 	}
@@ -270,9 +277,9 @@ func howToGoOn(s *chat.Session) string {
 }
 
 // refusals says what was refused because nobody was there to ask.
-func (p *printer) refusals(s *chat.Session) {
-	for _, r := range s.Refused() {
-		text := "refused, because clew could not ask: " + printable(r.Line) + " (" + printable(r.Why) + ")"
+func (p *printer) refusals() {
+	for _, r := range p.refused {
+		text := "refused, because clew could not ask: " + printable(r.Tool.Line) + " (" + printable(r.Why) + ")"
 		for _, rule := range r.Rules {
 			text += " --allow '" + strings.ReplaceAll(printable(rule), "'", `'\''`) + "'"
 		}
@@ -284,7 +291,7 @@ func (p *printer) refusals(s *chat.Session) {
 }
 
 // end prints the answer, or says why there is none.
-func (p *printer) end(cmd *cobra.Command, s *chat.Session) error {
+func (p *printer) end(cmd *cobra.Command, s *chat.Host) error {
 	switch p.outcome {
 	case agent.OutcomeDone:
 	case agent.OutcomeLimit:

@@ -12,16 +12,16 @@ var builtinNames = []string{"read", "write", "edit", "bash", "grep", "find", "ls
 
 // builtinConfig says which tools of package builtin there are. Those that are about the
 // conversation go to the agent in use.
-func (s *Session) builtinConfig() builtin.Config {
-	set := s.settings().Agent
-	c := builtin.Config{Dir: s.cfg.Dir, Environ: s.cfg.Environ, Recall: s.recall, Web: builtin.Web(set.WebFetch)}
+func (h *Host) builtinConfig() builtin.Config {
+	set := h.settings().Agent
+	c := builtin.Config{Dir: h.cfg.Dir, Environ: h.cfg.Environ, Recall: h.recall, Web: builtin.Web(set.WebFetch)}
 	if set.TaskRequests > 0 {
 		c.Task = func(ctx context.Context, call tool.Call, prompt string) (tool.Result, error) {
-			return s.Agent().Task(ctx, call, prompt)
+			return h.Agent().Task(ctx, call, prompt)
 		}
 	}
 	if set.CompactTool {
-		c.Compact = func(instructions string) error { return s.Agent().CompactSoon(instructions) }
+		c.Compact = func(instructions string) error { return h.Agent().CompactSoon(instructions) }
 	}
 	return c
 }

@@ -25,7 +25,7 @@ type Config struct {
 	// Dir is the project. Default: the current folder.
 	Dir string
 	// Events is told what the agent in use does, one event at a time, in order. It must
-	// not call the Session.
+	// not call the Host.
 	Events func(agent.Event)
 	// Interactive says that somebody answers questions. Without it, what would be asked
 	// is refused, and Refused says what would have allowed it.
@@ -112,13 +112,4 @@ func (e *ConfigError) Error() string { return e.Err.Error() }
 // Unwrap returns Err.
 func (e *ConfigError) Unwrap() error { return e.Err }
 
-// Host is what a Session is for those who talk to it.
-type Host = rpc.Host
-
-// ModelChoice is a model that can be chosen.
-type ModelChoice = rpc.ModelChoice
-
-// Setting is a thing to set.
-type Setting = rpc.Setting
-
-var _ Host = (*Session)(nil)
+var _ rpc.Host = (*Host)(nil)

@@ -23,17 +23,17 @@ import (
 )
 
 // commands reads the slash commands and skills that files define.
-func (s *Session) commands() commands.Set {
-	c := commands.Config{Dir: s.cfg.Dir, Home: s.cfg.userHome()}
-	if s.cfg.UserFile != "" {
-		c.User = filepath.Dir(s.cfg.UserFile)
+func (h *Host) commands() commands.Set {
+	c := commands.Config{Dir: h.cfg.Dir, Home: h.cfg.userHome()}
+	if h.cfg.UserFile != "" {
+		c.User = filepath.Dir(h.cfg.UserFile)
 	}
 	return commands.Read(c)
 }
 
-// Commands implements Host.
-func (s *Session) Commands() (out []rpc.Command) {
-	for _, c := range s.commands().Commands {
+// Commands implements rpc.Host.
+func (h *Host) Commands() (out []rpc.Command) {
+	for _, c := range h.commands().Commands {
 		out = append(out, rpc.Command{Name: c.Name, Description: c.Description, Arguments: c.Arguments, Skill: c.Skill, From: string(c.Source)})
 	}
 	return out
@@ -49,19 +49,19 @@ const (
 
 var named = text.Pattern("(^|[\\s(])@(\"[^\"\\n]+\"|[^\\s\"`]+)|!`([^`\\n]+)`")
 
-// Expand implements Host. A message may hold what somebody else wrote, and so may a
+// Expand implements rpc.Host. A message may hold what somebody else wrote, and so may a
 // project's command: files and commands are added as far as the tools read and bash may
 // use them without asking. Of other commands the model is told, so that the user is asked.
-func (s *Session) Expand(ctx context.Context, text string) (rpc.Expanded, error) {
+func (h *Host) Expand(ctx context.Context, text string) (rpc.Expanded, error) {
 	if name, arguments, ok := slash(text); ok {
-		if c, ok := s.commands().Find(name); ok {
+		if c, ok := h.commands().Find(name); ok {
 			text = c.Expand(arguments)
 			if c.Skill && c.Path != "" {
 				text += "\n\nThe files of this skill are in " + filepath.Dir(c.Path) + "."
 			}
 		}
 	}
-	e := &expansion{s: s, ctx: ctx, guard: s.use.Load().guard}
+	e := &expansion{h: h, ctx: ctx, guard: h.Agent().Guard()}
 	e.out.Text = replaceMatches(named(), text, e.match)
 	if e.err != nil {
 		return rpc.Expanded{}, e.err
@@ -84,7 +84,7 @@ func slash(text string) (name, arguments string, ok bool) {
 
 // expansion is a message that is being expanded.
 type expansion struct {
-	s     *Session
+	h     *Host
 	ctx   context.Context
 	guard *permission.Guard
 	out   rpc.Expanded
@@ -115,10 +115,10 @@ func (e *expansion) match(m []string) string {
 // file adds the content of a file or the names in a folder, and reports whether there is one.
 func (e *expansion) file(path string) bool {
 	at := path
-	if rest, ok := strings.CutPrefix(path, "~/"); ok && e.s.cfg.userHome() != "" {
-		at = filepath.Join(e.s.cfg.userHome(), rest)
+	if rest, ok := strings.CutPrefix(path, "~/"); ok && e.h.cfg.userHome() != "" {
+		at = filepath.Join(e.h.cfg.userHome(), rest)
 	} else if !filepath.IsAbs(path) {
-		at = filepath.Join(e.s.cfg.Dir, path)
+		at = filepath.Join(e.h.cfg.Dir, path)
 	}
 	info, err := os.Stat(at)
 	if path == "" || err != nil {
@@ -175,7 +175,7 @@ func (e *expansion) call(name string, arguments any) (r tool.Result, why string)
 	if err != nil {
 		return r, err.Error()
 	}
-	t := e.s.builtinTool(name)
+	t := e.h.builtinTool(name)
 	effect, err := t.Effect(raw)
 	if err != nil {
 		return r, err.Error()

@@ -28,7 +28,7 @@ type fileIndex struct {
 	at    time.Time
 }
 
-// Files implements Host. What begins with prefix comes first, then what has a part that
+// Files implements rpc.Host. What begins with prefix comes first, then what has a part that
 // does, then what has it anywhere.
 func (f *fileIndex) Files(ctx context.Context, prefix string, most int) []string {
 	names, lower := f.all(ctx)

@@ -92,7 +92,7 @@ func (p *place) warnings() string {
 }
 
 // open opens a chat, which change may change, and closes it with the test.
-func (p *place) open(change func(*chat.Config)) *chat.Session {
+func (p *place) open(change func(*chat.Config)) *chat.Host {
 	p.t.Helper()
 	c := p.config()
 	if change != nil {
@@ -110,7 +110,7 @@ func (p *place) open(change func(*chat.Config)) *chat.Session {
 	return s
 }
 
-func say(t testing.TB, s *chat.Session, text string) {
+func say(t testing.TB, s *chat.Host, text string) {
 	t.Helper()
 	if _, err := s.Agent().Send(t.Context(), agent.Input{Text: text}); err != nil {
 		t.Fatal(err)

@@ -44,7 +44,7 @@ func (h *history) DraftFile() (string, error) {
 	return strings.TrimSuffix(path, ".jsonl") + ".draft", err
 }
 
-// History implements Host.
+// History implements rpc.Host.
 func (h *history) History() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -79,7 +79,7 @@ func (h *history) typed() (lines []string) {
 	return lines[max(0, len(lines)-maxLines):]
 }
 
-// Remember implements Host. Several programs may do it at the same time: a line is
+// Remember implements rpc.Host. Several programs may do it at the same time: a line is
 // appended. The same line twice in a row is kept once.
 func (h *history) Remember(line string) {
 	h.mu.Lock()

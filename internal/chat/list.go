@@ -19,22 +19,22 @@ import (
 	"github.com/clew-dev/clew/transcript"
 )
 
-// Sessions implements Host.
-func (s *Session) Sessions(ctx context.Context, all bool) ([]sessions.Found, error) {
-	dir := s.cfg.Dir
+// Sessions implements rpc.Host.
+func (h *Host) Sessions(ctx context.Context, all bool) ([]sessions.Found, error) {
+	dir := h.cfg.Dir
 	if all {
 		dir = ""
 	}
-	found, err := sessions.In(ctx, s.cfg.Home, dir)
-	if s.db != nil {
-		found, err = database.List(ctx, s.db.With(""))
+	found, err := sessions.In(ctx, h.cfg.Home, dir)
+	if h.db != nil {
+		found, err = database.List(ctx, h.db.With(""))
 		found = slices.DeleteFunc(found, func(f sessions.Found) bool { return dir != "" && !f.In(dir) })
 	}
-	known, kerr := s.known()
+	known, kerr := h.known()
 	if err = errors.Join(err, kerr); err != nil {
 		return nil, err
 	}
-	now := s.Agent().State()
+	now := h.Agent().State()
 	for i := range found {
 		switch f := &found[i]; {
 		case f.Window > 0 || f.Model == "":
@@ -48,11 +48,11 @@ func (s *Session) Sessions(ctx context.Context, all bool) ([]sessions.Found, err
 	return found, nil
 }
 
-// Remove implements Host.
-func (s *Session) Remove(ctx context.Context, path string) error {
-	s.switching.Lock()
-	defer s.switching.Unlock()
-	if u := s.use.Load(); path != "" && real(path) == real(u.path) {
+// Remove implements rpc.Host.
+func (h *Host) Remove(ctx context.Context, path string) error {
+	h.switching.Lock()
+	defer h.switching.Unlock()
+	if u := h.use.Load(); u.isAt(path) {
 		return &agent.Error{Op: "remove", Subject: path, Err: errors.New("the session is in use"), Hint: "go to another one first"}
 	}
 	if database.Is(path) {
@@ -62,21 +62,21 @@ func (s *Session) Remove(ctx context.Context, path string) error {
 	return err
 }
 
-// Rename implements Host.
-func (s *Session) Rename(ctx context.Context, path, name string) error {
-	s.switching.Lock()
-	defer s.switching.Unlock()
-	if u := s.use.Load(); path != "" && real(path) == real(u.path) {
+// Rename implements rpc.Host.
+func (h *Host) Rename(ctx context.Context, path, name string) error {
+	h.switching.Lock()
+	defer h.switching.Unlock()
+	if u := h.use.Load(); u.isAt(path) {
 		return u.Name(ctx, name)
 	}
 	if path == "" {
 		return &agent.Error{Op: "rename", Err: errors.New("no session is named"), Hint: "name a file"}
 	}
-	f, err := s.store(ctx, path)
+	f, err := h.store(ctx, path)
 	if err != nil {
 		return err
 	}
-	log, err := session.NewLog(ctx, f, session.Options{Clock: s.cfg.Clock, NewID: s.cfg.NewID})
+	log, err := session.NewLog(ctx, f, session.Options{Clock: h.cfg.Clock, NewID: h.cfg.NewID})
 	if err == nil {
 		_, err = log.Append(ctx, session.NewSessionInfo(name))
 	}
@@ -89,10 +89,10 @@ const (
 	formatNative = "pi"
 )
 
-// Export implements Host. Keys, tokens and passwords are taken out.
-func (s *Session) Export(ctx context.Context, format, path string) (string, error) {
+// Export implements rpc.Host. Keys, tokens and passwords are taken out.
+func (h *Host) Export(ctx context.Context, format, path string) (string, error) {
 	const op = "export"
-	a := s.Agent()
+	a := h.Agent()
 	store, leaf := a.Session().Log().Store(), a.Session().Leaf()
 	if format == "" {
 		switch ext := strings.ToLower(filepath.Ext(path)); ext {
@@ -108,10 +108,10 @@ func (s *Session) Export(ctx context.Context, format, path string) (string, erro
 		return "", &agent.Error{Op: op, Subject: format, Err: errors.New("there is no such form"), Hint: "there are " + strings.Join(exportFormats(), ", ")}
 	}
 	if path == "" {
-		path = "clew-" + s.cfg.Clock().Format("2006-01-02-150405") + endings(format)
+		path = "clew-" + h.cfg.Clock().Format("2006-01-02-150405") + endings(format)
 	}
 	if !filepath.IsAbs(path) {
-		path = filepath.Join(s.cfg.Dir, path)
+		path = filepath.Join(h.cfg.Dir, path)
 	}
 	out, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -152,15 +152,15 @@ func endings(format string) string {
 	return "." + cmp.Or(format, "session") + ".json"
 }
 
-// Hooks implements Host.
-func (s *Session) Hooks() []string {
+// Hooks implements rpc.Host.
+func (h *Host) Hooks() []string {
 	var out []string
-	for _, h := range s.settings().Hooks {
+	for _, h := range h.settings().Hooks {
 		line := "hook " + h.Event + ": " + strings.TrimSpace(h.Command+" "+strings.Join(h.Args, " "))
 		if h.Name != "" {
 			line += " (" + h.Name + ")"
 		}
 		out = append(out, line)
 	}
-	return append(out, s.servers.lines()...)
+	return append(out, h.servers.lines()...)
 }

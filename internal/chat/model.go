@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/clew-dev/clew/agent"
+	"github.com/clew-dev/clew/internal/agent/rpc"
 	"github.com/clew-dev/clew/internal/provider"
 	"github.com/clew-dev/clew/model"
 	"github.com/clew-dev/clew/session"
@@ -20,10 +21,10 @@ const summarizerSame = "same"
 
 // modelOf returns the model that answers at first: that of the flag, else that of the
 // session, else that of the settings or the environment.
-func (s *Session) modelOf(ctx context.Context, u *used, file session.Store, flags bool) (model.Model, model.Reasoning, error) {
-	set := s.settings()
+func (h *Host) modelOf(ctx context.Context, u *used, file session.Store, flags bool) (model.Model, model.Reasoning, error) {
+	set := h.settings()
 	reasoning := set.Reasoning
-	named := flags && s.cfg.Flags["model"] != ""
+	named := flags && h.cfg.Flags["model"] != ""
 	if file != nil && !u.fresh {
 		name, level, err := modelIn(ctx, file)
 		if err != nil {
@@ -33,26 +34,26 @@ func (s *Session) modelOf(ctx context.Context, u *used, file session.Store, flag
 			reasoning = r
 		}
 		if name != "" && !named {
-			m, err := s.openModel(name)
+			m, err := h.openModel(name)
 			if err == nil {
-				return m, s.reasoning(reasoning, flags), nil
+				return m, h.reasoning(reasoning, flags), nil
 			}
-			other, ownErr := s.ownModel()
+			other, ownErr := h.ownModel()
 			if ownErr != nil {
 				return nil, "", err
 			}
 			i := other.Info()
 			u.notes = append(u.notes, fmt.Errorf("the session's model can't answer (%w), so %s/%s does", err, i.Provider, i.Model))
-			return other, s.reasoning(reasoning, flags), nil
+			return other, h.reasoning(reasoning, flags), nil
 		}
 	}
-	m, err := s.ownModel()
-	return m, s.reasoning(reasoning, flags), err
+	m, err := h.ownModel()
+	return m, h.reasoning(reasoning, flags), err
 }
 
-func (s *Session) reasoning(r model.Reasoning, flags bool) model.Reasoning {
-	if flags && s.cfg.Reasoning != "" {
-		return s.cfg.Reasoning
+func (h *Host) reasoning(r model.Reasoning, flags bool) model.Reasoning {
+	if flags && h.cfg.Reasoning != "" {
+		return h.cfg.Reasoning
 	}
 	return r
 }
@@ -107,28 +108,28 @@ func (s *same) Summarize(ctx context.Context, in summary.Input) (summary.Output,
 const maxTries = 4
 
 // retried passes on that a call is made again, whoever makes it.
-func (s *Session) retried(attempt, of int, e *model.Error, wait time.Duration) {
-	if u := s.use.Load(); u != nil {
+func (h *Host) retried(attempt, of int, e *model.Error, wait time.Duration) {
+	if u := h.use.Load(); u != nil {
 		u.TellRetry(agent.Retry{Attempt: attempt, Of: of - 1, Wait: wait, Error: e.Error()})
 	}
 }
 
-// Models implements Host: the one that answers and those of this machine first, then
+// Models implements rpc.Host: the one that answers and those of this machine first, then
 // those with a key, each provider's usual one before the others.
-func (s *Session) Models() []ModelChoice {
-	known, err := s.known()
+func (h *Host) Models() []rpc.ModelChoice {
+	known, err := h.known()
 	if err != nil {
 		return nil
 	}
-	set := s.settings()
-	var ready, rest []ModelChoice
-	now := s.Agent().State()
+	set := h.settings()
+	var ready, rest []rpc.ModelChoice
+	now := h.Agent().State()
 	if now.Model != "" {
-		ready = append(ready, ModelChoice{Name: now.Model, Window: now.Window, Ready: true})
+		ready = append(ready, rpc.ModelChoice{Name: now.Model, Window: now.Window, Ready: true})
 	}
-	if s.cfg.OpenModel == nil {
-		for _, f := range s.local.find(s.base, provider.All(set)) {
-			ready = append(ready, ModelChoice{Name: f.Provider + "/" + f.Model, Window: f.Window, Ready: true})
+	if h.cfg.OpenModel == nil {
+		for _, f := range h.local.find(h.base, provider.All(set)) {
+			ready = append(ready, rpc.ModelChoice{Name: f.Provider + "/" + f.Model, Window: f.Window, Ready: true})
 		}
 	}
 	for _, m := range append(provider.Starters(set), provider.Models(known, set)...) {
@@ -140,7 +141,7 @@ func (s *Session) Models() []ModelChoice {
 			id := m.Info.Model
 			m.Info, m.Info.Model = info, id // it may be known by its family
 		}
-		c := ModelChoice{Name: m.Name(), Window: m.Info.Window, Ready: m.Provider.Ready(s.getenv)}
+		c := rpc.ModelChoice{Name: m.Name(), Window: m.Info.Window, Ready: m.Provider.Ready(h.getenv)}
 		if m.Info.Price != nil {
 			c.Input, c.Output = m.Info.Price.Input, m.Info.Price.Output
 		}
@@ -157,9 +158,9 @@ func (s *Session) Models() []ModelChoice {
 		}
 		rest = append(rest, c)
 	}
-	var out []ModelChoice
+	var out []rpc.ModelChoice
 	for _, c := range append(ready, rest...) {
-		if at := slices.IndexFunc(out, func(o ModelChoice) bool { return o.Name == c.Name }); at < 0 {
+		if at := slices.IndexFunc(out, func(o rpc.ModelChoice) bool { return o.Name == c.Name }); at < 0 {
 			out = append(out, c)
 		} else if out[at].Input == 0 {
 			out[at].Input, out[at].Output = c.Input, c.Output

@@ -16,15 +16,15 @@ import (
 
 // place tells the model where it works. It is part of the prompt, so it names the day and
 // not the time: what changes with each request would cost the provider's cache.
-func (s *Session) place() string {
+func (h *Host) place() string {
 	var b strings.Builder
 	b.WriteString("Where you work, as it was when this conversation or its latest part began\n")
-	fmt.Fprintf(&b, "- Folder: %s\n", oneLine(s.cfg.Dir))
+	fmt.Fprintf(&b, "- Folder: %s\n", oneLine(h.cfg.Dir))
 	fmt.Fprintf(&b, "- System: %s/%s\n", runtime.GOOS, runtime.GOARCH)
-	fmt.Fprintf(&b, "- Date: %s\n", s.cfg.Clock().Format("Monday, 2006-01-02"))
-	fmt.Fprintf(&b, "- Git: %s\n", gitState(s.base, s.cfg.Dir))
+	fmt.Fprintf(&b, "- Date: %s\n", h.cfg.Clock().Format("Monday, 2006-01-02"))
+	fmt.Fprintf(&b, "- Git: %s\n", gitState(h.base, h.cfg.Dir))
 	var skills []commands.Command
-	for _, c := range s.commands().Commands {
+	for _, c := range h.commands().Commands {
 		if c.Skill && len(skills) < maxSkills {
 			skills = append(skills, c)
 		}

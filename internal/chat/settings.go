@@ -15,6 +15,7 @@ import (
 	"sync"
 
 	"github.com/clew-dev/clew/agent"
+	"github.com/clew-dev/clew/internal/agent/rpc"
 	"github.com/clew-dev/clew/internal/settings"
 )
 
@@ -99,16 +100,16 @@ func (o *ownSettings) Warnings() []string { return o.settings().Warnings }
 // UI says how the terminal looks.
 func (o *ownSettings) UI() settings.UI { return o.settings().UI }
 
-// Settings implements Host.
-func (o *ownSettings) Settings() []Setting {
+// Settings implements rpc.Host.
+func (o *ownSettings) Settings() []rpc.Setting {
 	byName := map[string]settings.Key{}
 	for _, k := range settings.Keys() {
 		byName[k.Name] = k
 	}
-	var out []Setting
+	var out []rpc.Setting
 	for _, v := range o.settings().All() {
 		k := byName[v.Key]
-		out = append(out, Setting{Name: v.Key, Value: v.Value, Default: k.Default, From: v.Origin.String(), Text: k.Text})
+		out = append(out, rpc.Setting{Name: v.Key, Value: v.Value, Default: k.Default, From: v.Origin.String(), Text: k.Text})
 	}
 	return out
 }

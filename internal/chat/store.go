@@ -24,21 +24,21 @@ const (
 
 // store opens the session in a file or at an address, or makes one for "": where the chat began, in a database or in
 // the data folder. It is nil for one in memory.
-func (s *Session) store(ctx context.Context, path string) (session.Store, error) {
-	c := &s.cfg
+func (h *Host) store(ctx context.Context, path string) (session.Store, error) {
+	c := &h.cfg
 	switch {
 	case database.Is(path):
 		at, err := database.Parse(path)
 		if err != nil {
 			return nil, err
 		}
-		return opened(database.Open(ctx, at.Login(s.db), postgres.Options{Program: program}))
+		return opened(database.Open(ctx, at.Login(h.db), postgres.Options{Program: program}))
 	case path != "":
 		return opened(jsonl.Open(ctx, path, jsonl.Options{Program: program}))
 	case c.Memory:
 		return nil, nil
-	case s.db != nil:
-		return opened(database.Create(ctx, *s.db, home.NewHeader(c.Dir, c.Clock, c.NewID), postgres.Options{Program: program}))
+	case h.db != nil:
+		return opened(database.Create(ctx, *h.db, home.NewHeader(c.Dir, c.Clock, c.NewID), postgres.Options{Program: program}))
 	}
 	return opened(c.Home.Create(ctx, c.Dir, c.Clock, c.NewID, jsonl.Options{Program: program}))
 }
@@ -53,9 +53,9 @@ func opened[S session.Store](s S, err error) (session.Store, error) {
 
 // beside is what belongs to a session in a database and is not in it: large output, where the setting says; and the
 // beginning of the names of files on this machine, for what is accepted and not in the session yet.
-func (s *Session) beside(d *database.Store) (blob.Store, string, error) {
-	own := s.cfg.Home.Database()
-	blobs, err := database.Blobs(cmp.Or(s.settings().Blobs, own), d.Tenant(), d.Header().ID)
+func (h *Host) beside(d *database.Store) (blob.Store, string, error) {
+	own := h.cfg.Home.Database()
+	blobs, err := database.Blobs(cmp.Or(h.settings().Blobs, own), d.Tenant(), d.Header().ID)
 	if err != nil {
 		return nil, "", err
 	}
@@ -67,14 +67,14 @@ func (s *Session) beside(d *database.Store) (blob.Store, string, error) {
 }
 
 // discardEmpty removes a session from the database in which nothing was said.
-func (s *Session) discardEmpty(ctx context.Context, path string) error {
+func (h *Host) discardEmpty(ctx context.Context, path string) error {
 	ctx, cancel := context.WithTimeout(ctx, discardWait)
 	defer cancel()
 	at, err := database.Parse(path)
 	if err != nil {
 		return err
 	}
-	own := s.cfg.Home.Database()
+	own := h.cfg.Home.Database()
 	dir, err := database.Folder(own, at.Tenant, at.ID)
 	if err != nil {
 		return err
@@ -82,7 +82,7 @@ func (s *Session) discardEmpty(ctx context.Context, path string) error {
 	if _, err := os.Lstat(clew.QueueFile(filepath.Join(dir, "session"))); err == nil {
 		return nil
 	}
-	d, err := database.Open(ctx, at.Login(s.db), postgres.Options{Program: program})
+	d, err := database.Open(ctx, at.Login(h.db), postgres.Options{Program: program})
 	if errors.Is(err, postgres.ErrLocked) || errors.Is(err, postgres.ErrNoSession) {
 		return nil
 	}

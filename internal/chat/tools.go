@@ -12,25 +12,24 @@ import (
 
 	"github.com/clew-dev/clew/agent"
 	"github.com/clew-dev/clew/internal/agent/mcp"
-	"github.com/clew-dev/clew/internal/agent/permission"
 	"github.com/clew-dev/clew/internal/agent/tool"
 )
 
 // recall answers the tool recall from the session in use.
-func (s *Session) recall(ctx context.Context, arguments json.RawMessage) (string, error) {
-	return s.Agent().Session().RecallTool(ctx, arguments)
+func (h *Host) recall(ctx context.Context, arguments json.RawMessage) (string, error) {
+	return h.Agent().Session().RecallTool(ctx, arguments)
 }
 
 // shellSeconds is how long a command of the user's may run.
 const shellSeconds = 3600
 
 // shell runs a command for the user, as the tool bash does.
-func (s *Session) shell(ctx context.Context, command string, output func(string)) (string, int, error) {
+func (h *Host) shell(ctx context.Context, command string, output func(string)) (string, int, error) {
 	arguments, err := json.Marshal(map[string]any{"command": command, "timeout": shellSeconds})
 	if err != nil {
 		return "", 0, err
 	}
-	r, err := s.builtinTool("bash").Run(ctx, tool.Call{Arguments: arguments, Output: output})
+	r, err := h.builtinTool("bash").Run(ctx, tool.Call{Arguments: arguments, Output: output})
 	if err != nil {
 		return "", 0, err
 	}
@@ -47,59 +46,6 @@ func (s *Session) shell(ctx context.Context, command string, output func(string)
 		text = text[:i]
 	}
 	return text, *d.ExitCode, nil
-}
-
-// refusals are the calls that were refused because nobody was there to allow them.
-type refusals struct {
-	mu    sync.Mutex
-	calls []Refusal
-}
-
-// Refusal is a call that was refused because nobody was there to allow it.
-type Refusal struct {
-	// Line says what it was, Why why it would have been asked.
-	Line, Why string
-	// Rules would have allowed it; none where nothing but the user can.
-	Rules []string
-}
-
-// Refused returns what was refused because nobody was there to allow it, each once.
-func (r *refusals) Refused() []Refusal {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return slices.Clone(r.calls)
-}
-
-// noted is a tool that remembers which calls nobody was there to allow.
-type noted struct {
-	tool.Tool
-	refused *refusals
-	guard   func() *permission.Guard
-}
-
-// Effect implements tool.Tool.
-func (n *noted) Effect(arguments json.RawMessage) (tool.Effect, error) {
-	e, err := n.Tool.Effect(arguments)
-	name := n.Spec().Name
-	if err != nil {
-		return e, err
-	}
-	if d := n.guard().Decide(name, e); d.Answer == permission.Ask {
-		exact, like := n.guard().Propose(name, e)
-		if like == nil {
-			like = exact
-		}
-		n.refused.add(Refusal{e.Line, d.Reason, like})
-	}
-	return e, nil
-}
-
-func (r *refusals) add(f Refusal) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if !slices.ContainsFunc(r.calls, func(o Refusal) bool { return o.Line == f.Line }) {
-		r.calls = append(r.calls, f)
-	}
 }
 
 // servers are the MCP servers. They are connected beside everything else: what they give
@@ -177,23 +123,13 @@ func (v *servers) Ready(ctx context.Context) error {
 	}
 }
 
-// giveTools gives an agent the tools that there are by now: at once where it was asked
-// nothing yet, else from the next pass on.
-func (s *Session) giveTools(u *used) {
-	tools := s.toolsFor(u)
-	s.events.Lock()
-	same, asked := len(tools) == u.tools, u.asked
-	u.tools = len(tools)
-	s.events.Unlock()
-	var err error
-	switch {
-	case same:
-	case asked:
-		err = u.OfferTools(tools)
-	default:
-		err = u.SetTools(s.base, tools)
+// giveTools gives an agent the tools that there are by now, if servers have brought more.
+func (h *Host) giveTools(u *used) {
+	tools := h.tools()
+	if u.tools.Swap(int64(len(tools))) == int64(len(tools)) {
+		return
 	}
-	if err != nil && s.base.Err() == nil && !errors.Is(err, agent.ErrClosed) {
-		s.warn(err)
+	if err := u.OfferTools(h.base, tools); err != nil && h.base.Err() == nil && !errors.Is(err, agent.ErrClosed) {
+		h.warn(err)
 	}
 }

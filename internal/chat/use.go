@@ -10,12 +10,12 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"sync/atomic"
 
 	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/agent"
 	"github.com/clew-dev/clew/internal/agent/permission"
 	"github.com/clew-dev/clew/internal/agent/rules"
-	"github.com/clew-dev/clew/internal/agent/tool"
 	"github.com/clew-dev/clew/internal/database"
 	"github.com/clew-dev/clew/internal/sessions"
 	"github.com/clew-dev/clew/model"
@@ -26,41 +26,41 @@ import (
 // used is an agent that is, was or will be in use.
 type used struct {
 	*agent.Agent
-	guard *permission.Guard
-	path  string
-	fresh bool    // it was made by this run
-	notes []error // to be told once it is there
+	fresh bool         // it was made by this run
+	notes []error      // to be told once it is there
+	tools atomic.Int64 // how many it has
 
-	// With Session.events held:
-	tools int           // how many it has
-	asked bool          // a request was made, so that its tools stay until a pass
+	// With Host.events held:
 	shown bool          // its events are passed on
 	gone  bool          // another one is in use
 	wait  []agent.Event // until it is in use
 }
 
+// isAt reports whether its session is the one in a file or at an address.
+func (u *used) isAt(path string) bool { return path != "" && real(path) == real(u.State().File) }
+
 // first opens what the Config names.
-func (s *Session) first(ctx context.Context) (*used, error) {
-	c := &s.cfg
+func (h *Host) first(ctx context.Context) (*used, error) {
+	c := &h.cfg
 	path := c.File
 	if database.Is(path) {
 		at, err := database.Parse(path)
 		if err != nil {
 			return nil, &ConfigError{err}
 		}
-		s.db = &at
+		h.db = &at
 		if at.ID == "" {
 			path = ""
 		}
 	}
 	if c.Last {
 		var err error
-		if path, err = s.newest(ctx); err != nil {
+		if path, err = h.newest(ctx); err != nil {
 			return nil, err
 		}
 	}
 	if c.Fork != "" {
-		to, err := s.cfg.Home.Project(c.Dir)
+		to, err := h.cfg.Home.Project(c.Dir)
 		if err == nil {
 			err = os.MkdirAll(to, 0o700)
 		}
@@ -73,27 +73,27 @@ func (s *Session) first(ctx context.Context) (*used, error) {
 		}
 		path = f.Path
 	}
-	u, err := s.start(ctx, path, true)
+	u, err := h.start(ctx, path, true)
 	if err != nil {
 		return nil, err
 	}
 	if c.Name != "" {
 		err = u.Name(ctx, c.Name)
 	}
-	if m := c.mode(); err == nil && m != "" && u.guard.Mode() != m {
+	if m := c.mode(); err == nil && m != "" && u.Guard().Mode() != m {
 		err = u.SetMode(ctx, m)
 	}
 	if err != nil {
-		return nil, errors.Join(err, s.end(u))
+		return nil, errors.Join(err, h.end(u))
 	}
 	return u, nil
 }
 
 // own reports whether a session is the user's own, so that what it says was allowed
 // counts: it lies in the data folder, and so does the one that it is a copy of.
-func (s *Session) own(ctx context.Context, path string) bool {
+func (h *Host) own(ctx context.Context, path string) bool {
 	for range 32 {
-		rel, err := filepath.Rel(real(s.cfg.Home.Dir), real(path))
+		rel, err := filepath.Rel(real(h.cfg.Home.Dir), real(path))
 		if err != nil || !filepath.IsLocal(rel) {
 			return false
 		}
@@ -117,18 +117,15 @@ func real(path string) string {
 
 // start makes an agent on the session in a file or at an address, "" for a new one. flags says that the
 // flags count before what the session says.
-func (s *Session) start(ctx context.Context, path string, flags bool) (_ *used, err error) {
+func (h *Host) start(ctx context.Context, path string, flags bool) (_ *used, err error) {
 	u := &used{fresh: path == ""}
-	store, err := s.store(ctx, path)
+	store, err := h.store(ctx, path)
 	if err != nil {
 		return nil, err
 	}
-	file, isFile := store.(*jsonl.File)
-	switch d := store.(type) {
-	case *jsonl.File:
-		u.path = d.Path()
-	case *database.Store:
-		u.path = d.Path()
+	at := "" // where it is
+	if store != nil {
+		at = store.(interface{ Path() string }).Path()
 	}
 	opened := false
 	defer func() {
@@ -139,18 +136,19 @@ func (s *Session) start(ctx context.Context, path string, flags bool) (_ *used, 
 			_ = store.Close() // the agent has not taken it
 		}
 		if u.fresh {
-			err = errors.Join(err, s.removeEmpty(context.WithoutCancel(ctx), u.path))
+			err = errors.Join(err, h.removeEmpty(context.WithoutCancel(ctx), at))
 		}
 	}()
-	cfg, err := s.agentConfig(ctx, u, store, flags)
+	cfg, err := h.agentConfig(ctx, u, store, flags)
 	if err != nil {
 		return nil, err
 	}
+	file, isFile := store.(*jsonl.File)
 	if isFile {
-		cfg.File = u.path
+		cfg.File = at
 	} else if d, ok := store.(*database.Store); ok {
-		cfg.Address = u.path
-		if cfg.Engine.Blobs, cfg.Beside, err = s.beside(d); err != nil {
+		cfg.Address = at
+		if cfg.Engine.Blobs, cfg.Beside, err = h.beside(d); err != nil {
 			return nil, err
 		}
 	}
@@ -164,7 +162,7 @@ func (s *Session) start(ctx context.Context, path string, flags bool) (_ *used, 
 		}
 		return clew.OpenStore(ctx, store, engine)
 	}
-	cfg.TrustGrants = path == "" || s.own(ctx, path)
+	cfg.TrustGrants = path == "" || h.own(ctx, path)
 	if u.Agent, err = agent.New(ctx, cfg); err != nil {
 		return nil, err
 	}
@@ -174,31 +172,30 @@ func (s *Session) start(ctx context.Context, path string, flags bool) (_ *used, 
 	return u, nil
 }
 
-func (s *Session) agentConfig(ctx context.Context, u *used, store session.Store, flags bool) (agent.Config, error) {
-	set := s.settings()
-	m, reasoning, err := s.modelOf(ctx, u, store, flags)
+func (h *Host) agentConfig(ctx context.Context, u *used, store session.Store, flags bool) (agent.Config, error) {
+	set := h.settings()
+	m, reasoning, err := h.modelOf(ctx, u, store, flags)
 	if err != nil {
 		return agent.Config{}, err
 	}
 	c := agent.Config{
-		Model: m, Reasoning: reasoning, Find: func(_ context.Context, name string) (model.Model, error) { return s.openModel(name) },
-		Windows: s.windows, Interactive: s.cfg.Interactive, System: s.cfg.System, Place: s.place, Rules: s.rules,
-		MaxRequests: cmp.Or(s.cfg.MaxRequests, set.Agent.MaxTurns), TaskRequests: set.Agent.TaskRequests,
+		Model: m, Reasoning: reasoning, Find: func(_ context.Context, name string) (model.Model, error) { return h.openModel(name) },
+		Windows: h.windows, Interactive: h.cfg.Interactive, System: h.cfg.System, Place: h.place, Rules: h.rules,
+		MaxRequests: cmp.Or(h.cfg.MaxRequests, set.Agent.MaxTurns), TaskRequests: set.Agent.TaskRequests,
 		Retries: maxTries - 1, Background: background(set.Agent.Background),
-		Idle: set.Agent.Idle, ToolOutput: set.Agent.ToolOutput, Shell: s.shell, Tools: s.toolsFor(u),
-		Clock: s.cfg.Clock, NewID: s.cfg.NewID, Sleep: s.cfg.Sleep,
-		Events: func(e agent.Event) { s.tell(u, e) },
+		Idle: set.Agent.Idle, ToolOutput: set.Agent.ToolOutput, Shell: h.shell, Tools: h.tools(),
+		Clock: h.cfg.Clock, NewID: h.cfg.NewID, Sleep: h.cfg.Sleep,
+		Events: func(e agent.Event) { h.tell(u, e) },
 	}
-	u.tools = len(c.Tools)
-	if u.guard, err = s.newGuard(); err != nil {
+	u.tools.Store(int64(len(c.Tools)))
+	if c.Guard, err = h.newGuard(); err != nil {
 		return c, err
 	}
-	c.Guard = u.guard
-	c.Engine, err = s.engine(func() model.Model {
-		if s.use.Load() != u {
+	c.Engine, err = h.engine(func() model.Model {
+		if h.use.Load() != u {
 			return m // it is being opened
 		}
-		now, err := s.openModel(u.State().Model)
+		now, err := h.openModel(u.State().Model)
 		if err != nil {
 			return m // never: it answers, so it could be opened
 		}
@@ -215,14 +212,14 @@ func background(share float64) float64 {
 	return share
 }
 
-func (s *Session) newGuard() (*permission.Guard, error) {
-	set := s.settings()
+func (h *Host) newGuard() (*permission.Guard, error) {
+	set := h.settings()
 	r := permission.Rules{
-		Allow: slices.Concat(set.Permissions.Allow, s.cfg.Allow), Ask: set.Permissions.Ask,
-		Deny: slices.Concat(set.Permissions.Deny, s.cfg.Deny),
+		Allow: slices.Concat(set.Permissions.Allow, h.cfg.Allow), Ask: set.Permissions.Ask,
+		Deny: slices.Concat(set.Permissions.Deny, h.cfg.Deny),
 	}
 	return permission.New(permission.Config{
-		Rules: r, Mode: permission.Mode(set.Agent.Mode), Dir: s.cfg.Dir, Home: s.cfg.userHome(), PowerShell: powerShell(),
+		Rules: r, Mode: permission.Mode(set.Agent.Mode), Dir: h.cfg.Dir, Home: h.cfg.userHome(), PowerShell: powerShell(),
 	})
 }
 
@@ -233,94 +230,80 @@ func powerShell() bool {
 	return runtime.GOOS == "windows" && err != nil
 }
 
-// toolsFor are the tools of an agent.
-func (s *Session) toolsFor(u *used) []tool.Tool {
-	tools := s.tools()
-	if s.cfg.Interactive {
-		return tools
-	}
-	for i, t := range tools {
-		tools[i] = &noted{Tool: t, refused: &s.refusals, guard: func() *permission.Guard { return u.guard }}
-	}
-	return tools
-}
-
-func (s *Session) rules() (rules.Set, error) {
+// rules are those of the project's and the user's files.
+func (h *Host) rules() (rules.Set, error) {
 	user := ""
-	if s.cfg.UserFile != "" {
-		user = filepath.Dir(s.cfg.UserFile)
+	if h.cfg.UserFile != "" {
+		user = filepath.Dir(h.cfg.UserFile)
 	}
-	return rules.Read(rules.Config{Dir: s.cfg.Dir, Home: s.cfg.userHome(), User: user})
+	return rules.Read(rules.Config{Dir: h.cfg.Dir, Home: h.cfg.userHome(), User: user})
 }
 
 // tell passes an event on: of the agent in use, and of one that will be when it is.
-func (s *Session) tell(u *used, e agent.Event) {
-	s.events.Lock()
-	defer s.events.Unlock()
-	if e.Kind == agent.KindRequest {
-		u.asked = true
-	}
+func (h *Host) tell(u *used, e agent.Event) {
+	h.events.Lock()
+	defer h.events.Unlock()
 	switch {
-	case u.gone || s.cfg.Events == nil:
+	case u.gone || h.cfg.Events == nil:
 	case u.shown:
-		s.cfg.Events(e)
+		h.cfg.Events(e)
 	default:
 		u.wait = append(u.wait, e)
 	}
 }
 
 // put takes an agent into use.
-func (s *Session) put(u *used) {
-	s.events.Lock()
-	defer s.events.Unlock()
-	if old := s.use.Swap(u); old != nil {
+func (h *Host) put(u *used) {
+	h.events.Lock()
+	defer h.events.Unlock()
+	if old := h.use.Swap(u); old != nil {
 		old.gone = true
 	}
 	u.shown = true
 	for _, e := range u.wait {
-		s.cfg.Events(e) // there are none where it is nil
+		h.cfg.Events(e) // there are none where it is nil
 	}
 	u.wait = nil
 }
 
-// New implements Host.
-func (s *Session) New(ctx context.Context) error { return s.change(ctx, "begin a session", "") }
+// New implements rpc.Host.
+func (h *Host) New(ctx context.Context) error { return h.change(ctx, "begin a session", "") }
 
-// Resume implements Host.
-func (s *Session) Resume(ctx context.Context, path string) error {
+// Resume implements rpc.Host.
+func (h *Host) Resume(ctx context.Context, path string) error {
 	if path == "" {
 		return &agent.Error{Op: "resume", Err: errors.New("no session is named"), Hint: "name a file"}
 	}
-	return s.change(ctx, "resume", path)
+	return h.change(ctx, "resume", path)
 }
 
 // change takes another session into use. The old one is closed when the new one is open.
-func (s *Session) change(ctx context.Context, op, path string) error {
-	s.switching.Lock()
-	defer s.switching.Unlock()
-	old := s.use.Load()
-	if err := s.free(op, path, old); err != nil {
+func (h *Host) change(ctx context.Context, op, path string) error {
+	h.switching.Lock()
+	defer h.switching.Unlock()
+	old := h.use.Load()
+	if err := h.free(op, path, old); err != nil {
 		return err
 	}
-	if path != "" && real(path) == real(old.path) {
+	if old.isAt(path) {
 		return nil
 	}
-	u, err := s.start(ctx, path, false)
+	u, err := h.start(ctx, path, false)
 	if err != nil {
 		return err
 	}
-	s.put(u)
-	s.giveTools(u) // servers may have been connected meanwhile
-	if err := s.end(old); err != nil {
-		s.warn(fmt.Errorf("the session before: %w", err))
+	h.put(u)
+	h.giveTools(u) // servers may have been connected meanwhile
+	if err := h.end(old); err != nil {
+		h.warn(fmt.Errorf("the session before: %w", err))
 	}
 	return nil
 }
 
 // free reports why no other session can be taken into use.
-func (s *Session) free(op, subject string, u *used) error {
+func (h *Host) free(op, subject string, u *used) error {
 	switch {
-	case s.closed:
+	case h.closed:
 		return &agent.Error{Op: op, Subject: subject, Err: agent.ErrClosed}
 	case u.State().Doing != agent.DoingNothing:
 		return &agent.Error{Op: op, Subject: subject, Err: agent.ErrBusy, Hint: "wait until it is done, or cancel it first; it is " + string(u.State().Doing)}
@@ -328,16 +311,16 @@ func (s *Session) free(op, subject string, u *used) error {
 	return nil
 }
 
-// Fork implements Host.
-func (s *Session) Fork(ctx context.Context, at string) (string, error) {
-	s.switching.Lock()
-	u := s.use.Load()
-	err := s.free("fork", at, u)
-	s.switching.Unlock()
+// Fork implements rpc.Host.
+func (h *Host) Fork(ctx context.Context, at string) (string, error) {
+	h.switching.Lock()
+	u := h.use.Load()
+	err := h.free("fork", at, u)
+	h.switching.Unlock()
 	if err != nil {
 		return "", err
 	}
-	if database.Is(u.path) {
+	if database.Is(u.State().File) {
 		return "", &agent.Error{Op: "fork", Subject: at, Err: errors.New("the session is in a database"), Hint: "clew db export writes it to a file; fork that"}
 	}
 	f, err := u.Fork(ctx, "", at)
@@ -347,13 +330,13 @@ func (s *Session) Fork(ctx context.Context, at string) (string, error) {
 	case f.Path == "":
 		return "", &agent.Error{Op: "fork", Subject: at, Err: errors.New(cmp.Or(f.Why, "nothing was written"))}
 	}
-	return f.Text, s.change(ctx, "fork", f.Path)
+	return f.Text, h.change(ctx, "fork", f.Path)
 }
 
 // newest is the file of the project's newest session in which something was said, "" for
 // none.
-func (s *Session) newest(ctx context.Context) (string, error) {
-	found, err := sessions.In(ctx, s.cfg.Home, s.cfg.Dir)
+func (h *Host) newest(ctx context.Context) (string, error) {
+	found, err := sessions.In(ctx, h.cfg.Home, h.cfg.Dir)
 	at := slices.IndexFunc(found, func(f sessions.Found) bool { return f.First != "" || f.Name != "" || f.Size > maxEmpty })
 	if err != nil || at < 0 {
 		return "", err
@@ -366,9 +349,9 @@ func (s *Session) newest(ctx context.Context) (string, error) {
 const maxEmpty = 256 << 10
 
 // removeEmpty removes a session in which nothing was said.
-func (s *Session) removeEmpty(ctx context.Context, path string) error {
+func (h *Host) removeEmpty(ctx context.Context, path string) error {
 	if database.Is(path) {
-		return s.discardEmpty(ctx, path)
+		return h.discardEmpty(ctx, path)
 	}
 	info, err := os.Stat(path)
 	if path == "" || err != nil || info.Size() > maxEmpty {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/clew-dev/clew/agent"
 	"github.com/clew-dev/clew/internal/agent/permission"
+	"github.com/clew-dev/clew/internal/agent/rpc"
 	"github.com/clew-dev/clew/internal/chat"
 	"github.com/clew-dev/clew/internal/sessions"
 	"github.com/clew-dev/clew/internal/waittest"
@@ -47,7 +48,7 @@ func TestSettings(t *testing.T) {
 	if got := p.read("config/settings.json"); got != want {
 		t.Errorf("what is wrong was written: %s", got)
 	}
-	at := slices.IndexFunc(s.Settings(), func(v chat.Setting) bool { return v.Name == "window" })
+	at := slices.IndexFunc(s.Settings(), func(v rpc.Setting) bool { return v.Name == "window" })
 	if v := s.Settings()[at]; v.Value != "120000" || !strings.HasSuffix(v.From, "settings.json:3") || v.Text == "" || v.Default == "" {
 		t.Errorf("%+v", v)
 	}
@@ -91,17 +92,25 @@ func TestRefused(t *testing.T) {
 	), modeltest.Text("I may not."))
 	s := p.open(func(c *chat.Config) { c.Interactive = false })
 	say(t, s, "test it")
-	got := s.Refused()
-	if len(got) != 2 || got[0].Line != "bash: go test ./..." || len(got[0].Rules) == 0 || got[0].Why == "" || len(got[1].Rules) == 0 {
+	refused := func() (out []*agent.Question) {
+		for _, e := range p.told() {
+			if e.Kind == agent.KindRefused {
+				out = append(out, e.Question)
+			}
+		}
+		return out
+	}
+	got := refused()
+	if len(got) != 3 || got[0].Tool.Line != "bash: go test ./..." || len(got[0].Rules) == 0 || got[0].Why == "" || len(got[2].Rules) == 0 {
 		t.Fatalf("%+v", got)
 	}
 	// What it says is enough.
 	p.models.Add(modeltest.Answer(modeltest.Call("d1", "bash", `{"command":"go test ./..."}`), modeltest.Call("d2", "write", `{"path":"a.txt","content":"x"}`)), modeltest.Text("Done."))
 	s = p.open(func(c *chat.Config) {
-		c.Interactive, c.Allow = false, append(slices.Clone(got[0].Rules), got[1].Rules...)
+		c.Interactive, c.Allow = false, append(slices.Clone(got[0].Rules), got[2].Rules...)
 	})
 	say(t, s, "test it")
-	if again := s.Refused(); len(again) > 0 || p.read("project/a.txt") != "x" {
+	if again := refused()[len(got):]; len(again) > 0 || p.read("project/a.txt") != "x" {
 		t.Errorf("%+v", again)
 	}
 }

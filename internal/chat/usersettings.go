@@ -15,8 +15,8 @@ import (
 	"github.com/clew-dev/clew/internal/text"
 )
 
-// Set implements Host.
-func (s *Session) Set(ctx context.Context, name, value string) (string, error) {
+// Set implements rpc.Host.
+func (h *Host) Set(ctx context.Context, name, value string) (string, error) {
 	at := slices.IndexFunc(settings.Keys(), func(k settings.Key) bool { return k.Name == name })
 	if at < 0 {
 		e := &agent.Error{Op: "set", Subject: name, Err: errors.New("there is no such setting"), Hint: "clew settings lists them"}
@@ -38,25 +38,25 @@ func (s *Session) Set(ctx context.Context, name, value string) (string, error) {
 			return "", err
 		}
 	}
-	if err := s.edit(func(data []byte) ([]byte, error) { return settings.SetMember(data, name, literal) }); err != nil {
+	if err := h.edit(func(data []byte) ([]byte, error) { return settings.SetMember(data, name, literal) }); err != nil {
 		return "", err
 	}
-	for _, v := range s.settings().All() {
+	for _, v := range h.settings().All() {
 		if v.Key == name && v.Origin.Source != settings.FromUser {
 			return fmt.Sprintf("it is written down, but %s says %s, which counts before it", v.Origin, v.Value), nil
 		}
 	}
-	return s.takeSetting(ctx, name, value)
+	return h.takeSetting(ctx, name, value)
 }
 
 // takeSetting lets a setting count for the agent in use, as far as it can.
-func (s *Session) takeSetting(ctx context.Context, name, value string) (string, error) {
-	a := s.Agent()
+func (h *Host) takeSetting(ctx context.Context, name, value string) (string, error) {
+	a := h.Agent()
 	switch name {
 	case "model":
 		return "", a.SetModel(ctx, value)
 	case "reasoning":
-		return "", a.SetReasoning(ctx, s.settings().Reasoning)
+		return "", a.SetReasoning(ctx, h.settings().Reasoning)
 	case "agent.mode":
 		return "", a.SetMode(ctx, permission.Mode(value))
 	}
@@ -66,14 +66,14 @@ func (s *Session) takeSetting(ctx context.Context, name, value string) (string, 
 	return "it counts for the sessions that are opened from now on", nil
 }
 
-// Allow implements Host.
-func (s *Session) Allow(_ context.Context, rules []string) error {
-	u := s.use.Load()
+// Allow implements rpc.Host.
+func (h *Host) Allow(_ context.Context, rules []string) error {
+	guard := h.Agent().Guard()
 	for _, r := range rules {
 		// What is no rule is found before anything is written.
-		if err := u.guard.Add(r); err != nil {
+		if err := guard.Add(r); err != nil {
 			return err
 		}
 	}
-	return s.addToList("permissions.allow", rules)
+	return h.addToList("permissions.allow", rules)
 }

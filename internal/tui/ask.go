@@ -11,7 +11,7 @@ import (
 
 	"github.com/clew-dev/clew/agent"
 	"github.com/clew-dev/clew/internal/agent/permission"
-	"github.com/clew-dev/clew/internal/chat"
+	"github.com/clew-dev/clew/internal/agent/rpc"
 	"github.com/clew-dev/clew/internal/tui/widget"
 	"github.com/clew-dev/clew/model"
 )
@@ -166,11 +166,11 @@ func chooseModel(f front, args string) {
 		setModel(f, args)
 		return
 	}
-	var models []chat.ModelChoice
+	var models []rpc.ModelChoice
 	f.run("looking for models", func(context.Context) error { models = f.host().Models(); return nil }, func(error) {
 		now := f.host().Agent().State()
-		if !slices.ContainsFunc(models, func(m chat.ModelChoice) bool { return m.Name == now.Model }) {
-			models = append([]chat.ModelChoice{{Name: now.Model, Window: now.Window, Ready: true}}, models...)
+		if !slices.ContainsFunc(models, func(m rpc.ModelChoice) bool { return m.Name == now.Model }) {
+			models = append([]rpc.ModelChoice{{Name: now.Model, Window: now.Window, Ready: true}}, models...)
 		}
 		var items []widget.Item
 		for _, m := range models {
@@ -328,7 +328,7 @@ func changeSettings(f front, args string) {
 	f.pick(l)
 }
 
-func settingItems(list []chat.Setting) []widget.Item {
+func settingItems(list []rpc.Setting) []widget.Item {
 	var items []widget.Item
 	for _, s := range list {
 		items = append(items, widget.Item{ID: s.Name, Cells: []string{s.Name, s.Value, s.From}, Detail: s.Text})

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/clew-dev/clew/agent"
-	"github.com/clew-dev/clew/internal/chat"
+	"github.com/clew-dev/clew/internal/agent/rpc"
 	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/internal/tui/widget"
 )
@@ -16,7 +16,7 @@ import (
 // front is what commands need of a terminal. All of it is called, and calls back, on
 // the goroutine of the terminal; only the work of run and quietly is done elsewhere.
 type front interface {
-	host() chat.Host
+	host() rpc.Host
 	// previews reports whether /compact shows a compaction before it is made.
 	previews() bool
 	asksOnMoves() bool // whether a branch that is left is to be summarized

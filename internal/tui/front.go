@@ -28,7 +28,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/clew-dev/clew/agent"
-	"github.com/clew-dev/clew/internal/chat"
+	"github.com/clew-dev/clew/internal/agent/rpc"
 	"github.com/clew-dev/clew/internal/tui/widget"
 )
 
@@ -89,7 +89,7 @@ func (u *ui) changed(err error) {
 
 // Config says what is shown, and where. Host, Events, In and Out are required.
 type Config struct {
-	Host chat.Host
+	Host rpc.Host
 	// Events gets the events of the host's agents: its Send is chat.Config.Events.
 	Events *agent.EventQueue
 	In     io.Reader

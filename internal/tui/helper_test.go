@@ -24,7 +24,6 @@ import (
 	"github.com/clew-dev/clew/internal/agent/permission"
 	"github.com/clew-dev/clew/internal/agent/rpc"
 	"github.com/clew-dev/clew/internal/agent/tool"
-	"github.com/clew-dev/clew/internal/chat"
 	"github.com/clew-dev/clew/internal/sessions"
 	"github.com/clew-dev/clew/internal/tui/widget"
 	"github.com/clew-dev/clew/model"
@@ -56,7 +55,7 @@ func (h *hand) add(d time.Duration) {
 	h.now = h.now.Add(d)
 }
 
-// fakeHost is a chat.Host on agents with a scripted model.
+// fakeHost is a rpc.Host on agents with a scripted model.
 type fakeHost struct {
 	t     testing.TB
 	dir   string
@@ -165,8 +164,8 @@ func (h *fakeHost) Remove(_ context.Context, path string) error {
 	return os.Remove(path)
 }
 func (h *fakeHost) Rename(context.Context, string, string) error { return errors.ErrUnsupported }
-func (h *fakeHost) Models() []chat.ModelChoice {
-	return []chat.ModelChoice{
+func (h *fakeHost) Models() []rpc.ModelChoice {
+	return []rpc.ModelChoice{
 		{Name: "scripted/script", Window: 200_000, Input: 3, Output: 15, Ready: true},
 		{Name: "scripted/other", Ready: true},
 		{Name: "far/away", Window: 1_000_000, Why: "FAR_API_KEY is not set"},
@@ -177,8 +176,8 @@ func (h *fakeHost) Export(_ context.Context, format, path string) (string, error
 	return "out." + format + path, nil
 }
 
-func (h *fakeHost) Settings() []chat.Setting {
-	return []chat.Setting{{Name: "agent.mode", Value: "ask", Default: "ask", From: "default", Text: "what is done without asking"}}
+func (h *fakeHost) Settings() []rpc.Setting {
+	return []rpc.Setting{{Name: "agent.mode", Value: "ask", Default: "ask", From: "default", Text: "what is done without asking"}}
 }
 
 func (h *fakeHost) Set(_ context.Context, name, value string) (string, error) {

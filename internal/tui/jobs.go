@@ -9,7 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/clew-dev/clew/agent"
-	"github.com/clew-dev/clew/internal/chat"
+	"github.com/clew-dev/clew/internal/agent/rpc"
 )
 
 // tasks are the goroutines that work beside the program. After wait none is left, and
@@ -83,7 +83,7 @@ type base struct {
 	start func(tea.Cmd) // begins a task; what that returns comes back as a message
 }
 
-func (b *base) host() chat.Host { return b.cfg.Host }
+func (b *base) host() rpc.Host { return b.cfg.Host }
 
 func (b *base) previews() bool { return !b.cfg.NoPreview }
 

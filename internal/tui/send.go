@@ -12,7 +12,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/clew-dev/clew/agent"
-	"github.com/clew-dev/clew/internal/chat"
+	"github.com/clew-dev/clew/internal/agent/rpc"
 )
 
 // outgoing is something that the user has typed and that is on its way: to the
@@ -49,7 +49,7 @@ func (u *ui) input(text string, when agent.When) {
 func (u *ui) own(text string) { u.post(outgoing{input: &agent.Input{Text: text}}) }
 
 // expand puts what a message names into it.
-func (o *outgoing) expand(ctx context.Context, host chat.Host) (in agent.Input, err error) {
+func (o *outgoing) expand(ctx context.Context, host rpc.Host) (in agent.Input, err error) {
 	in = *o.input
 	if o.asIs {
 		return in, nil

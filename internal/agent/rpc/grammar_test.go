@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/clew-dev/clew/agent"
+	"github.com/clew-dev/clew/internal/chat"
 	"github.com/clew-dev/clew/model/modeltest"
 )
 
@@ -66,6 +67,10 @@ func grammar(t testing.TB, events []agent.Event) {
 				bad("nothing was asked")
 			}
 			delete(asked, e.Question.ID)
+		case agent.KindRefused:
+			if !turn || e.Question == nil || tools[e.Question.Tool.ID] {
+				bad("no call is about to be made")
+			}
 		case agent.KindToolStart:
 			if tools[e.Tool.ID] {
 				bad("the call is under way")
@@ -110,6 +115,7 @@ func TestPi84EventGrammar(t *testing.T) {
 			r := newRig(t, options{
 				settings: `{"window": 16000, "summarizer.model": "same", "permissions": {"allow": ["bash(echo *)"]}}`,
 				models:   modeltest.Config{Window: 24_000},
+				change:   func(c *chat.Config) { c.Interactive = seed%4 != 2 },
 			}, chance(rnd)...)
 			for range 40 {
 				step(t, r, rnd)

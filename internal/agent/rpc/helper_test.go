@@ -26,7 +26,7 @@ type rig struct {
 	*agent.Client
 	t      testing.TB
 	models *modeltest.Server
-	host   *chat.Session
+	host   *chat.Host
 	dir    string
 	served chan error
 	raw    io.Writer // lines of one's own go here

@@ -25,13 +25,12 @@ import (
 	"github.com/clew-dev/clew/model"
 )
 
-// Session is the Host: a project with the agent in use. Its parts are types of their own.
-type Session struct {
+// Host is a project with the agent in use. Its parts are types of their own.
+type Host struct {
 	ownSettings
 	opener
 	history
 	fileIndex
-	refusals
 	servers
 
 	cfg     Config
@@ -50,14 +49,14 @@ type Session struct {
 
 // Open opens the conversation that a Config names. The errors: those of the settings, of
 // the model, of the session file; *provider.NameError for a model that there is not.
-func Open(ctx context.Context, cfg Config) (*Session, error) {
+func Open(ctx context.Context, cfg Config) (*Host, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{cfg: cfg}
-	s.ownSettings.cfg = &s.cfg
-	if s.set, err = s.load(cfg.UserFile); err != nil {
+	h := &Host{cfg: cfg}
+	h.ownSettings.cfg = &h.cfg
+	if h.set, err = h.load(cfg.UserFile); err != nil {
 		return nil, err
 	}
 	keys, err := provider.ReadKeys(provider.KeysFile(cfg.UserFile))
@@ -67,63 +66,63 @@ func Open(ctx context.Context, cfg Config) (*Session, error) {
 	if err := cfg.check(); err != nil {
 		return nil, &ConfigError{err}
 	}
-	s.base, s.stop = context.WithCancel(context.WithoutCancel(ctx))
-	s.opener.cfg, s.current, s.opener.base = &s.cfg, s.settings, s.base
-	s.known, s.getenv, s.opened = sync.OnceValues(model.BuiltIn), keys.Getenv(cfg.getenv), map[string]model.Model{}
-	s.windows = s.readWindows()
-	s.transport = model.NewTransport(model.TransportConfig{Retry: model.Retry{Attempts: maxTries, Notify: s.retried, Sleep: cfg.Sleep}})
-	s.builtin, err = builtin.New(s.builtinConfig())
+	h.base, h.stop = context.WithCancel(context.WithoutCancel(ctx))
+	h.opener.cfg, h.current, h.opener.base = &h.cfg, h.settings, h.base
+	h.known, h.getenv, h.opened = sync.OnceValues(model.BuiltIn), keys.Getenv(cfg.getenv), map[string]model.Model{}
+	h.windows = h.readWindows()
+	h.transport = model.NewTransport(model.TransportConfig{Retry: model.Retry{Attempts: maxTries, Notify: h.retried, Sleep: cfg.Sleep}})
+	h.builtin, err = builtin.New(h.builtinConfig())
 	if err != nil {
-		s.stop()
+		h.stop()
 		return nil, err
 	}
-	s.home, s.dir, s.history.warn = cfg.Home, cfg.Dir, s.warn
-	s.find = s.builtinTool("find")
-	u, err := s.first(ctx)
+	h.home, h.dir, h.history.warn = cfg.Home, cfg.Dir, h.warn
+	h.find = h.builtinTool("find")
+	u, err := h.first(ctx)
 	if err != nil {
-		s.stop()
-		return nil, errors.Join(err, s.builtin.Close())
+		h.stop()
+		return nil, errors.Join(err, h.builtin.Close())
 	}
-	s.put(u)
+	h.put(u)
 	servers := mcp.Config{Dir: cfg.Dir, Environ: cfg.Environ, Version: cfg.Version}
 	if !cfg.NoTools {
-		servers.Servers = s.settings().MCPServers
+		servers.Servers = h.settings().MCPServers
 	}
-	s.connect(s.base, &s.wg, servers, func(errs []error) {
+	h.connect(h.base, &h.wg, servers, func(errs []error) {
 		for _, err := range errs {
-			s.warn(err)
+			h.warn(err)
 		}
-		s.giveTools(s.use.Load())
+		h.giveTools(h.use.Load())
 	})
-	return s, nil
+	return h, nil
 }
 
-// Agent implements Host.
-func (s *Session) Agent() *agent.Agent { return s.use.Load().Agent }
+// Agent implements rpc.Host.
+func (h *Host) Agent() *agent.Agent { return h.use.Load().Agent }
 
-// Dir implements Host.
-func (s *Session) Dir() string { return s.cfg.Dir }
+// Dir implements rpc.Host.
+func (h *Host) Dir() string { return h.cfg.Dir }
 
 // Close closes the agent and all that belongs to it. A session in which nothing was ever
 // said leaves no file.
-func (s *Session) Close() error {
-	s.switching.Lock()
-	defer s.switching.Unlock()
-	if s.closed {
+func (h *Host) Close() error {
+	h.switching.Lock()
+	defer h.switching.Unlock()
+	if h.closed {
 		return nil
 	}
-	s.closed = true
-	s.stop()
-	err := s.end(s.use.Load())
-	s.wg.Wait()
-	return errors.Join(err, s.servers.end(), s.saveWindows(), s.builtin.Close())
+	h.closed = true
+	h.stop()
+	err := h.end(h.use.Load())
+	h.wg.Wait()
+	return errors.Join(err, h.servers.end(), h.saveWindows(), h.builtin.Close())
 }
 
 // end closes an agent for good.
-func (s *Session) end(u *used) error {
+func (h *Host) end(u *used) error {
 	err := u.Close()
 	if u.fresh {
-		err = errors.Join(err, s.removeEmpty(context.WithoutCancel(s.base), u.path))
+		err = errors.Join(err, h.removeEmpty(context.WithoutCancel(h.base), u.State().File))
 	}
 	return err
 }
@@ -157,8 +156,8 @@ func (c *Config) userHome() string {
 }
 
 // warn tells the user of something beside the point.
-func (s *Session) warn(err error) {
-	if u := s.use.Load(); u != nil && err != nil {
+func (h *Host) warn(err error) {
+	if u := h.use.Load(); u != nil && err != nil {
 		u.TellWarning(err)
 	}
 }
@@ -182,19 +181,19 @@ func (c *Config) check() error {
 }
 
 // builtinTool is the tool of a name that there is.
-func (s *Session) builtinTool(name string) tool.Tool {
-	tools := s.builtin.Tools()
+func (h *Host) builtinTool(name string) tool.Tool {
+	tools := h.builtin.Tools()
 	return tools[slices.IndexFunc(tools, func(t tool.Tool) bool { return t.Spec().Name == name })]
 }
 
 // tools are those that the model gets.
-func (s *Session) tools() []tool.Tool {
-	if s.cfg.NoTools {
+func (h *Host) tools() []tool.Tool {
+	if h.cfg.NoTools {
 		return nil
 	}
 	var out []tool.Tool
-	for _, t := range append(s.builtin.Tools(), s.list()...) {
-		if len(s.cfg.Tools) == 0 || slices.Contains(s.cfg.Tools, t.Spec().Name) {
+	for _, t := range append(h.builtin.Tools(), h.list()...) {
+		if len(h.cfg.Tools) == 0 || slices.Contains(h.cfg.Tools, t.Spec().Name) {
 			out = append(out, t)
 		}
 	}
@@ -202,12 +201,12 @@ func (s *Session) tools() []tool.Tool {
 }
 
 // engine is how sessions are kept inside the window.
-func (s *Session) engine(summarizer func() model.Model) (clew.Config, error) {
-	set := s.settings()
+func (h *Host) engine(summarizer func() model.Model) (clew.Config, error) {
+	set := h.settings()
 	c, err := set.Config()
 	if err != nil {
 		return c, err
 	}
-	c.Cwd, c.Clock, c.NewID = s.cfg.Dir, s.cfg.Clock, s.cfg.NewID
-	return c, s.setSummarizer(&c, set.SummaryModel, summarizer)
+	c.Cwd, c.Clock, c.NewID = h.cfg.Dir, h.cfg.Clock, h.cfg.NewID
+	return c, h.setSummarizer(&c, set.SummaryModel, summarizer)
 }
