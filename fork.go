@@ -10,10 +10,8 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/clew-dev/clew/blob"
@@ -265,17 +263,13 @@ func (p *forkPlan) take(e *session.Entry) (enough bool) {
 			p.output = append(p.output, id)
 		}
 	}
-	if session.CustomFiles == jsonx.StringAt(e.Raw(), "customType") {
-		for _, address := range blobAddress().FindAll(e.Raw(), -1) {
-			if id, err := blob.ParseID(string(address)); err == nil && !slices.Contains(p.content, id) {
-				p.content = append(p.content, id)
-			}
+	for _, address := range e.Content() {
+		if id, err := blob.ParseID(address); err == nil && !slices.Contains(p.output, id) && !slices.Contains(p.content, id) {
+			p.content = append(p.content, id)
 		}
 	}
 	return false
 }
-
-var blobAddress = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`sha256-[0-9a-f]{64}`) })
 
 // forkSource is what a fork has to know of the whole log.
 type forkSource struct {

@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -422,6 +424,20 @@ func SpilledOf(m *message.Message) (at Spilled, ok bool) {
 	}
 	return at, true
 }
+
+// Content returns the addresses in the session's blob store that the entry refers to: of a message of which the log has
+// an excerpt, and of what was in files before and after a change. It takes whatever looks like an address for one, so
+// that what is not returned can be deleted.
+func (e *Entry) Content() (addresses []string) {
+	for _, address := range contentAddress().FindAll(e.Raw(), -1) {
+		if !slices.Contains(addresses, string(address)) {
+			addresses = append(addresses, string(address))
+		}
+	}
+	return addresses
+}
+
+var contentAddress = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`sha256-[0-9a-f]{64}`) })
 
 // Version is the version of the session format that clew writes.
 const Version = 3

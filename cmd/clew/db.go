@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/spf13/cobra"
@@ -21,9 +22,10 @@ type dbReport struct {
 	Sessions []dbSession `json:"sessions"`
 	Key      string      `json:"key,omitempty"` // a new one, of action key
 
-	DryRun  bool              `json:"dryRun,omitempty"`
-	Purged  *postgres.Purged  `json:"purged,omitempty"`
-	Deleted *postgres.Deleted `json:"deleted,omitempty"`
+	DryRun    bool                `json:"dryRun,omitempty"`
+	Purged    *postgres.Purged    `json:"purged,omitempty"`
+	Deleted   *postgres.Deleted   `json:"deleted,omitempty"`
+	Collected *postgres.Collected `json:"collected,omitempty"`
 }
 
 // dbSession is a session that was moved.
@@ -33,7 +35,7 @@ type dbSession struct {
 	Entries int    `json:"entries"`
 }
 
-var dbActions = []string{"migrate", "import", "export", "key", "delete", "purge"}
+var dbActions = []string{"migrate", "import", "export", "key", "delete", "purge", "gc"}
 
 func newDB() *cobra.Command {
 	cmd := newCommand("db", groupOther)
@@ -89,6 +91,8 @@ func newDB() *cobra.Command {
 			r.Key, err = gatewaydb.AddKey(cmd.Context(), pool, args[0])
 		case action == "delete":
 			r.Deleted, err = removal.delete(cmd, pool, *tenant, args)
+		case action == "gc":
+			r.Collected, err = removal.collect(cmd, pool)
 		case action == "purge":
 			r.Purged, err = removal.purge(cmd, pool, *tenant, args)
 		default:
@@ -100,7 +104,7 @@ func newDB() *cobra.Command {
 			}
 			return err
 		}
-		if (action == "delete" && r.Deleted == nil) || (action == "purge" && r.Purged == nil) {
+		if (action == "delete" && r.Deleted == nil) || (action == "purge" && r.Purged == nil) || (action == "gc" && r.Collected == nil) {
 			return err // the user said no
 		}
 		if shown := show(cmd, r); err == nil {
@@ -159,6 +163,8 @@ func (r *dbReport) text(rep *report) {
 			word = "overwrite"
 		}
 		purgedText(rep, r.Purged, word)
+	case r.Collected != nil:
+		r.collected(rep)
 	case r.Deleted != nil:
 		fmt.Fprintf(rep.w, "deleted %s, %s of the ledger\n", count(int(r.Deleted.Sessions), "session"), count(int(r.Deleted.Events), "event"))
 		if n := int(r.Deleted.Open); n > 0 {
@@ -169,5 +175,23 @@ func (r *dbReport) text(rep *report) {
 	}
 	for _, s := range r.Sessions {
 		fmt.Fprintf(rep.w, "%s: session %s, %s\n", rep.p.paint(styleBold, printable(s.File)), printable(s.ID), count(s.Entries, "entry", "entries"))
+	}
+}
+
+func (r *dbReport) collected(rep *report) {
+	word, c := "deleted", r.Collected
+	if r.DryRun {
+		word = "would delete"
+	}
+	for i, g := range c.Content {
+		if i == maxListed {
+			rep.row("", "and %s more", number(int64(len(c.Content)-i)))
+			break
+		}
+		rep.row(g.Stored.Format(time.DateOnly), "%s, %s bytes: session %s of tenant %q", g.ID[:min(len(g.ID), 23)], number(g.Size), printable(g.Session), g.Tenant)
+	}
+	fmt.Fprintf(rep.w, "%s %s of content, %s bytes, and %s\n", word, count(int(c.Deleted), "piece"), number(c.Bytes), count(int(c.Measures), "measure"))
+	if c.Open > 0 {
+		fmt.Fprintf(rep.w, "%s were left alone: they are open for writing\n", count(int(c.Open), "session"))
 	}
 }

@@ -232,5 +232,15 @@ func TestDB(t *testing.T) {
 	}
 	db(exitFailed, "has no session leaked", "delete", "--yes", "leaked")
 	db(exitDone, "deleted 0 sessions", "delete", "--yes", "--older", "30d", "--all-tenants")
+	again := filepath.Join(dir, "kept")
+	if _, err := kept.Put(t.Context(), strings.NewReader("of what was deleted")); err != nil {
+		t.Fatal(err)
+	}
+	db(exitDone, "deleted 0 pieces", "gc", "--yes", "--blobs", again)
+	db(exitDone, `19 bytes: session leaked of tenant "t"`, "gc", "--dry-run", "--grace", "0h", "--blobs", again)
+	db(exitUsage, "use --yes", "gc", "--blobs", again)
+	db(exitUsage, "--grace soon: write days", "gc", "--yes", "--grace", "soon")
+	db(exitDone, "deleted 1 piece of content, 19 bytes", "gc", "--yes", "--grace", "0h", "--blobs", again)
+	db(exitDone, `"deleted": 0`, "gc", "--yes", "--json", "--grace", "0h", "--blobs", again)
 	db(exitDone, "deleted 1 session", "delete", "--yes", "--all")
 }

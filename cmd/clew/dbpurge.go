@@ -22,7 +22,7 @@ import (
 
 // dbRemoval is what db delete and db purge are told beside their arguments.
 type dbRemoval struct {
-	older, blobs                    string
+	older, blobs, grace             string
 	all, allTenants, text, yes, dry bool
 }
 
@@ -32,9 +32,10 @@ func (d *dbRemoval) add(cmd *cobra.Command) {
 	f.BoolVar(&d.all, "all", false, "delete: all sessions of the tenant")
 	f.BoolVar(&d.allTenants, "all-tenants", false, "delete: of every tenant")
 	f.BoolVar(&d.text, "text", false, "purge: read a text, and overwrite it wherever it stands")
-	f.StringVar(&d.blobs, "blobs", "", "delete, purge: the `FOLDER` or s3:// address of large output (default: setting blobs)")
-	f.BoolVar(&d.yes, "yes", false, "delete, purge: do not ask")
-	f.BoolVar(&d.dry, "dry-run", false, "purge: show what would be overwritten, and do nothing")
+	f.StringVar(&d.grace, "grace", "7d", "gc: for how long content is kept that nothing refers to, such as `7d` or 12h")
+	f.StringVar(&d.blobs, "blobs", "", "delete, purge, gc: the `FOLDER` or s3:// address of large output (default: setting blobs)")
+	f.BoolVar(&d.yes, "yes", false, "delete, purge, gc: do not ask")
+	f.BoolVar(&d.dry, "dry-run", false, "purge, gc: show what would be done, and do nothing")
 }
 
 // usage says what is wrong with the arguments.
@@ -46,6 +47,8 @@ func (d *dbRemoval) usage(action string, args []string) error {
 		return usagef("db delete: give the id of a session, --older, or --all")
 	case action == "delete" && len(args) > 0 && (d.all || d.allTenants):
 		return usagef("db delete: a session, or all of them")
+	case action == "gc" && len(args) > 0:
+		return usagef("db gc: unexpected argument %q", args[0])
 	case action == "purge" && d.text && len(args) > 0:
 		return usagef("db purge: --text takes no argument; give the text on standard input")
 	case action == "purge" && !d.text && len(args) != 2:
@@ -55,7 +58,7 @@ func (d *dbRemoval) usage(action string, args []string) error {
 }
 
 // age reads a time such as 30d or 12h.
-func age(s string) (time.Duration, error) {
+func age(flag, s string) (time.Duration, error) {
 	if days, ok := strings.CutSuffix(s, "d"); ok {
 		if n, err := strconv.ParseUint(days, 10, 16); err == nil {
 			return time.Duration(n) * 24 * time.Hour, nil
@@ -63,7 +66,7 @@ func age(s string) (time.Duration, error) {
 	}
 	d, err := time.ParseDuration(s)
 	if err != nil || d < 0 {
-		return 0, usagef("db delete: --older %s: write days or hours, such as 30d or 12h", s)
+		return 0, usagef("db: --%s %s: write days or hours, such as 30d or 12h", flag, s)
 	}
 	return d, nil
 }
@@ -107,7 +110,7 @@ func (d *dbRemoval) delete(cmd *cobra.Command, pool *pgxpool.Pool, tenant string
 		what = "session " + printable(args[0]) + " of tenant " + strconv.Quote(tenant)
 	}
 	if d.older != "" {
-		old, err := age(d.older)
+		old, err := age("older", d.older)
 		if err != nil {
 			return nil, err
 		}
@@ -129,6 +132,33 @@ func (d *dbRemoval) delete(cmd *cobra.Command, pool *pgxpool.Pool, tenant string
 		err = fmt.Errorf("db delete: tenant %q has no session %s that is not open", tenant, printable(w.Session))
 	}
 	return &out, err
+}
+
+// collectIn collects what nobody refers to in a folder of this machine, or in a bucket.
+func collectIn(where string, grace time.Duration) *postgres.CollectOptions {
+	return &postgres.CollectOptions{
+		Grace: grace, Own: !strings.HasPrefix(where, "s3://"),
+		Blobs: func(tenant, id string) (blob.Store, error) { return database.Blobs(where, tenant, id) },
+	}
+}
+
+func (d *dbRemoval) collect(cmd *cobra.Command, pool *pgxpool.Pool) (*postgres.Collected, error) {
+	grace, err := age("grace", d.grace)
+	if err != nil {
+		return nil, err
+	}
+	where, _, err := d.beside()
+	if err != nil {
+		return nil, err
+	}
+	opt := collectIn(where, grace)
+	opt.DryRun = d.dry
+	if !d.dry {
+		if ok, err := d.ask(cmd, "Delete large output in "+printable(where)+" that no session refers to?"); !ok {
+			return nil, err
+		}
+	}
+	return postgres.Collect(cmd.Context(), pool, *opt)
 }
 
 // purge looks what there is, asks, and does it.

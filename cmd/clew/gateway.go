@@ -36,6 +36,7 @@ import (
 	"github.com/clew-dev/clew/internal/mcpserver"
 	"github.com/clew-dev/clew/model/catalogue"
 	"github.com/clew-dev/clew/session"
+	"github.com/clew-dev/clew/session/postgres"
 )
 
 // gatewayFile is the file of --config.
@@ -52,6 +53,7 @@ type gatewayFile struct {
 	DB       string `json:"db"`       // the database, in place of dir
 	Tenants  bool   `json:"tenants"`  // requests carry keys of the database
 	KeepDays int    `json:"keepDays"` // after which a conversation is deleted there; 0: never
+	Blobs    string `json:"blobs"`    // where large output of sessions is, of which it deletes what nobody refers to
 
 	ByRules []string `json:"byRules"` // upstreams that can't compact, by name
 
@@ -255,6 +257,8 @@ func (g *gatewayFlags) connect(cmd *cobra.Command, log *slog.Logger) (done func(
 		return nil, usagef("--config %s: tenants have their keys in a database; name it as db", g.config)
 	case file.KeepDays < 0 || database == "" && file.KeepDays > 0:
 		return nil, usagef("--config %s: keepDays is for how many days a database keeps conversations that nobody goes on with; in a folder delete old files yourself", g.config)
+	case database == "" && file.Blobs != "":
+		return nil, usagef("--config %s: blobs is where sessions in a database keep large output; name the database as db", g.config)
 	case database == "":
 		return func() {}, nil
 	case g.dir != "":
@@ -263,10 +267,13 @@ func (g *gatewayFlags) connect(cmd *cobra.Command, log *slog.Logger) (done func(
 	if g.store, err = gatewaydb.Open(cmd.Context(), database, gatewaydb.Config{Logger: log}); err != nil {
 		return nil, err
 	}
-	if file.KeepDays == 0 {
+	work := jobs.Config{KeepDays: file.KeepDays, Logger: log}
+	if file.Blobs != "" {
+		work.Collect = collectIn(file.Blobs, postgres.DefaultGrace)
+	} else if file.KeepDays == 0 {
 		return g.store.Close, nil
 	}
-	stop, err := deleteOld(cmd.Context(), database, jobs.Config{KeepDays: file.KeepDays, Logger: log})
+	stop, err := deleteOld(cmd.Context(), database, work)
 	if err != nil {
 		g.store.Close()
 		return nil, err

@@ -21,14 +21,18 @@ import (
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/rivermigrate"
+
+	"github.com/clew-dev/clew/session/postgres"
 )
 
 // Config says what is done.
 type Config struct {
 	// KeepDays is for how many days a conversation of a gateway is kept that nobody goes on with, and how long events
-	// and measures are. It is at least 1.
+	// and measures are. 0: for ever.
 	KeepDays int
-	Logger   *slog.Logger // Default: none
+	// Collect says what is collected of what nobody refers to; see postgres.Collect. Default: nothing is.
+	Collect *postgres.CollectOptions
+	Logger  *slog.Logger // Default: none
 
 	poll time.Duration // for tests: how often somebody looks for jobs
 }
@@ -64,17 +68,18 @@ func locked(ctx context.Context, pool *pgxpool.Pool, fn func() error) error {
 	return errors.Join(err, unlocked)
 }
 
-// How often there is a job, and how long it may take.
+// How often there are jobs, and how long one may take.
 const (
-	every   = time.Hour
-	timeout = 10 * time.Minute
+	every        = time.Hour
+	collectEvery = 6 * time.Hour
+	timeout      = 10 * time.Minute
 )
 
 // Run does the jobs until the context ends. It waits for a database that can't be reached, and fails where the tables
 // are missing.
 func Run(ctx context.Context, pool *pgxpool.Pool, cfg Config) error {
-	if cfg.KeepDays < 1 {
-		return fmt.Errorf("conversations can't be kept for %d days; it must be at least 1", cfg.KeepDays)
+	if cfg.KeepDays < 0 {
+		return fmt.Errorf("conversations can't be kept for %d days; write how many, or 0 for ever", cfg.KeepDays)
 	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
@@ -119,14 +124,24 @@ func start(ctx context.Context, pool *pgxpool.Pool, cfg *Config) (*river.Client[
 		return nil, fmt.Errorf("%w: %s", errNotMigrated, strings.Join(has.Messages, "; "))
 	}
 	workers := river.NewWorkers()
+	var periodic []*river.PeriodicJob
+	add := func(every time.Duration, args river.JobArgs) {
+		periodic = append(periodic, river.NewPeriodicJob(river.PeriodicInterval(every), func() (river.JobArgs, *river.InsertOpts) { return args, nil },
+			&river.PeriodicJobOpts{RunOnStart: true}))
+	}
 	river.AddWorker(workers, &retentionWorker{pool: pool, log: cfg.Logger})
+	if cfg.KeepDays > 0 {
+		add(every, retention{Days: cfg.KeepDays})
+	}
+	river.AddWorker(workers, &collectionWorker{pool: pool, opt: cfg.Collect, log: cfg.Logger})
+	if cfg.Collect != nil {
+		add(collectEvery, collection{Hours: int(cfg.Collect.Grace / time.Hour)})
+	}
 	c, err := river.NewClient(driver, &river.Config{
 		Workers: workers, Queues: map[string]river.QueueConfig{queue: {MaxWorkers: 1}}, JobTimeout: timeout, RescueStuckJobsAfter: 2 * timeout,
 		PollOnly: true, FetchPollInterval: cfg.poll, FetchCooldown: min(cfg.poll, 100*time.Millisecond),
-		PeriodicJobs: []*river.PeriodicJob{river.NewPeriodicJob(river.PeriodicInterval(every), func() (river.JobArgs, *river.InsertOpts) {
-			return retention{Days: cfg.KeepDays}, nil
-		}, &river.PeriodicJobOpts{RunOnStart: true})},
-		Logger: quiet, ErrorHandler: failures{cfg.Logger},
+		PeriodicJobs: periodic,
+		Logger:       quiet, ErrorHandler: failures{cfg.Logger},
 	})
 	if err == nil {
 		err = c.Start(context.WithoutCancel(ctx))

@@ -3,6 +3,8 @@ package jobs
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -12,6 +14,7 @@ import (
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 
+	"github.com/clew-dev/clew/blob"
 	"github.com/clew-dev/clew/internal/pgtest"
 	"github.com/clew-dev/clew/internal/waittest"
 	"github.com/clew-dev/clew/session/postgres"
@@ -46,13 +49,14 @@ func text(t *testing.T, pool *pgxpool.Pool, sql string) (s string) {
 }
 
 // gateways runs the jobs of so many gateways, until the test ends.
-func gateways(t *testing.T, pool *pgxpool.Pool, n int) {
+func gateways(t *testing.T, pool *pgxpool.Pool, n int, cfg Config) {
 	t.Helper()
+	cfg.poll = 20 * time.Millisecond
 	ctx, stop := context.WithCancel(t.Context())
 	var all sync.WaitGroup
 	for range n {
 		all.Go(func() {
-			if err := Run(ctx, pool, Config{KeepDays: 90, poll: 20 * time.Millisecond}); err != nil {
+			if err := Run(ctx, pool, cfg); err != nil {
 				t.Error(err)
 			}
 		})
@@ -88,7 +92,7 @@ func TestRetention(t *testing.T) {
 	}
 	both.Wait()
 	fill(t, pool)
-	gateways(t, pool, 2)
+	gateways(t, pool, 2, Config{KeepDays: 90})
 	waittest.Until(t, "the job", func() bool { return text(t, pool, state) == "completed" })
 	for table, want := range map[string]string{"clew_session": "a/chat a/open a/young", "clew_entry": "a/chat a/open a/young", "clew_event": "a/young", "clew_measure": "a/young"} {
 		if got := text(t, pool, "SELECT string_agg(tenant || '/' || session, ' ' ORDER BY tenant, session) FROM "+table); got != want {
@@ -108,7 +112,7 @@ func TestFailedJob(t *testing.T) {
 	}
 	fill(t, pool)
 	exec(t, pool, "ALTER TABLE clew_event RENAME TO gone")
-	gateways(t, pool, 1)
+	gateways(t, pool, 1, Config{KeepDays: 90})
 	waittest.Until(t, "the job", func() bool { return text(t, pool, state) == "retryable" })
 	if got := text(t, pool, "SELECT (scheduled_at > attempted_at)::text || (errors[1]->>'error') FROM river_job"); !strings.HasPrefix(got, "true") || !strings.Contains(got, "clew_event") {
 		t.Errorf("after the failure: %s", got)
@@ -138,12 +142,51 @@ func TestUnique(t *testing.T) {
 	}
 }
 
+// What nobody refers to is deleted once for all gateways that know where it is.
+func TestCollection(t *testing.T) {
+	pool := newPool(t)
+	if err := Migrate(t.Context(), pool); err != nil {
+		t.Fatal(err)
+	}
+	exec(t, pool, "INSERT INTO clew_session (tenant, session, header, last_seq) VALUES ('t', 's', '{\"type\":\"session\",\"version\":3,\"id\":\"s\"}', 1)")
+	exec(t, pool, `INSERT INTO clew_entry (tenant, session, seq, id, parent, raw) VALUES ('t', 's', 1, 'e', '', '{"type":"custom","id":"e","parentId":null}')`)
+	dir, err := blob.OpenDir(filepath.Join(t.TempDir(), "blobs"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, err := dir.Put(t.Context(), strings.NewReader("garbage"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := time.Now().Add(-49 * time.Hour)
+	if err := os.Chtimes(dir.File(id), old, old); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := dir.Put(t.Context(), strings.NewReader("new")); err != nil {
+		t.Fatal(err)
+	}
+	gateways(t, pool, 2, Config{Collect: &postgres.CollectOptions{Grace: 48 * time.Hour, Blobs: func(string, string) (blob.Store, error) { return dir, nil }}})
+	waittest.Until(t, "the job", func() bool { return text(t, pool, strings.Replace(state, "retention", "collection", 1)) == "completed" })
+	n := 0
+	for info, err := range dir.List(t.Context()) {
+		if n++; err != nil || info.ID == id {
+			t.Errorf("there is %s, %v", info.ID, err)
+		}
+	}
+	if n != 1 {
+		t.Errorf("%d stay", n)
+	}
+	if got := text(t, pool, "SELECT string_agg(args::text, ' ') FROM river_job"); got != `{"hours": 48}` {
+		t.Errorf("the arguments are %s", got)
+	}
+}
+
 func TestMissingTables(t *testing.T) {
 	pool := newPool(t)
 	if err := Run(t.Context(), pool, Config{KeepDays: 1}); !errors.Is(err, errNotMigrated) {
 		t.Errorf("got %v", err)
 	}
-	if err := Run(t.Context(), pool, Config{}); err == nil || !strings.Contains(err.Error(), "at least 1") {
+	if err := Run(t.Context(), pool, Config{KeepDays: -1}); err == nil || !strings.Contains(err.Error(), "0 for ever") {
 		t.Errorf("got %v", err)
 	}
 }

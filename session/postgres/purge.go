@@ -99,8 +99,7 @@ func (p *purger) findBlobs(ctx context.Context) error {
 	if p.opt.Blobs == nil {
 		return nil
 	}
-	all, err := p.keys(ctx, `SELECT tenant, session FROM clew_session s
-		WHERE NOT EXISTS (SELECT FROM clew_epoch e WHERE e.tenant = s.tenant AND e.session = s.session) ORDER BY 1, 2`)
+	all, err := keys(ctx, p.pool, keeping)
 	for _, k := range all {
 		if err = p.findIn(ctx, k); err != nil {
 			break
@@ -109,8 +108,12 @@ func (p *purger) findBlobs(ctx context.Context) error {
 	return err
 }
 
-func (p *purger) keys(ctx context.Context, sql string, args ...any) ([]key, error) {
-	rows, err := p.pool.Query(ctx, sql, args...)
+// keeping are the sessions that may have content outside the database. Those of gateways have epochs, and none.
+const keeping = `SELECT tenant, session FROM clew_session s
+	WHERE NOT EXISTS (SELECT FROM clew_epoch e WHERE e.tenant = s.tenant AND e.session = s.session) ORDER BY 1, 2`
+
+func keys(ctx context.Context, pool *pgxpool.Pool, sql string, args ...any) ([]key, error) {
+	rows, err := pool.Query(ctx, sql, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -179,14 +182,8 @@ func (p *purger) erase(ctx context.Context, k key) error {
 	if err != nil {
 		return err
 	}
-	remove := blobs.Delete
-	if e, ok := blobs.(interface {
-		Erase(ctx context.Context, id blob.ID) error
-	}); ok {
-		remove = e.Erase
-	}
 	for _, id := range p.spilled[k] {
-		if err := remove(ctx, id); err != nil {
+		if err := erase(ctx, blobs, id); err != nil {
 			return err
 		}
 	}
@@ -196,7 +193,7 @@ func (p *purger) erase(ctx context.Context, k key) error {
 // sessions purges those that hold the text, or have content that does. Content goes last: it is found again after a
 // failure, and no entry must refer to what is gone.
 func (p *purger) sessions(ctx context.Context) error {
-	found, err := p.keys(ctx, `SELECT tenant, session FROM clew_entry WHERE EXISTS (SELECT FROM unnest($1::bytea[]) f WHERE position(f IN raw) > 0)
+	found, err := keys(ctx, p.pool, `SELECT tenant, session FROM clew_entry WHERE EXISTS (SELECT FROM unnest($1::bytea[]) f WHERE position(f IN raw) > 0)
 		UNION SELECT tenant, session FROM clew_session WHERE EXISTS (SELECT FROM unnest($1::bytea[]) f WHERE position(f IN header) > 0)
 		ORDER BY 1, 2`, p.forms)
 	if err != nil {

@@ -1,0 +1,242 @@
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/clew-dev/clew/blob"
+	"github.com/clew-dev/clew/session"
+	"github.com/clew-dev/clew/session/postgres"
+)
+
+// folders opens stores of sessions below a folder.
+func folders(t testing.TB) func(tenant, session string) (blob.Store, error) {
+	dir := t.TempDir()
+	return func(tenant, session string) (blob.Store, error) {
+		return blob.OpenDir(filepath.Join(dir, tenant, session))
+	}
+}
+
+func put(t testing.TB, blobs blob.Store, text string) string {
+	t.Helper()
+	id, err := blobs.Put(t.Context(), strings.NewReader(text))
+	check(t, err)
+	return id.String()
+}
+
+// refer makes an entry that has an excerpt of content.
+func refer(t testing.TB, id, parent, address string) []*session.Entry {
+	t.Helper()
+	e, err := session.ParseEntry(fmt.Appendf(nil, `{"type":"message","id":%q,"parentId":%q,"message":{"role":"toolResult","toolCallId":"x","content":"part","details":{"clew":{"blob":{"id":%q,"size":5}}}}}`, id, parent, address))
+	check(t, err)
+	return []*session.Entry{e}
+}
+
+func contents(t testing.TB, blobs blob.Store) (all []string) {
+	t.Helper()
+	for info, err := range blobs.List(t.Context()) {
+		check(t, err)
+		r, err := blobs.Open(t.Context(), info.ID)
+		check(t, err)
+		text, err := io.ReadAll(r)
+		check(t, errors.Join(err, r.Close()))
+		all = append(all, string(text))
+	}
+	return all
+}
+
+// What no entry refers to goes after a while, and so does what belonged to a session that was deleted; nothing else does.
+func TestCollect(t *testing.T) {
+	_, pool := migrated(t)
+	beside := folders(t)
+	collect := func(opt postgres.CollectOptions, want int64) *postgres.Collected {
+		t.Helper()
+		opt.Blobs = beside
+		got, err := postgres.Collect(t.Context(), pool, opt)
+		check(t, err)
+		if got.Deleted != want {
+			t.Errorf("%+v: %d are deleted, want %d", opt, got.Deleted, want)
+		}
+		return got
+	}
+	stores := map[string]blob.Store{}
+	for _, name := range []string{"one", "two"} {
+		blobs, err := beside(name, header.ID)
+		check(t, err)
+		s := create(t, tenant(t, pool, name), header)
+		add(t, s, refer(t, "a", "", put(t, blobs, "of message a")))
+		e, err := session.ParseEntry(fmt.Appendf(nil, `{"type":"custom","id":"b","parentId":"a","customType":"clew.files","data":{"files":[{"path":"x","before":%q}]}}`, put(t, blobs, "of a file")))
+		check(t, err)
+		add(t, s, []*session.Entry{e})
+		put(t, blobs, "garbage")
+		check(t, s.Close())
+		stores[name] = blobs
+	}
+	exec(t, pool, "INSERT INTO clew_measure VALUES ('one', $1, 'c', 1, 'e', '', 'epoch'), ('one', 'other', 'c', 1, 'e', '', 'epoch'), ('one', 'other', 'new', 1, 'e', '', now())", header.ID)
+
+	collect(postgres.CollectOptions{Grace: time.Hour, DryRun: true}, 0)
+	got := collect(postgres.CollectOptions{DryRun: true}, 2)
+	if len(got.Content) != 2 || got.Content[0].Tenant != "one" || got.Content[0].ID != blob.IDOf([]byte("garbage")).String() || got.Measures != 2 || got.Bytes != 2*7 {
+		t.Errorf("%+v", got)
+	}
+	if got := collect(postgres.CollectOptions{Grace: time.Hour}, 0); got.Measures != 1 {
+		t.Errorf("%d measures are deleted", got.Measures)
+	}
+	held := open(t, tenant(t, pool, "two"), header.ID, postgres.Options{})
+	if got := collect(postgres.CollectOptions{}, 1); got.Open != 1 {
+		t.Errorf("%d sessions are left alone", got.Open)
+	}
+	check(t, held.Close())
+	if all := contents(t, stores["one"]); len(all) != 2 {
+		t.Errorf("of one there is %q", all)
+	}
+
+	// A session that was deleted takes its content along, however it was deleted.
+	_, err := postgres.Delete(t.Context(), pool, postgres.Which{Tenant: "one"})
+	check(t, err)
+	collect(postgres.CollectOptions{Grace: time.Hour}, 0)
+	collect(postgres.CollectOptions{Own: true}, 2+1)
+	if all := contents(t, stores["one"]); len(all) != 0 {
+		t.Errorf("of the session that is deleted there is %q", all)
+	}
+	if all := contents(t, stores["two"]); len(all) != 2 {
+		t.Errorf("of two there is %q", all)
+	}
+	noted := func(want int) {
+		t.Helper()
+		var n int
+		check(t, pool.QueryRow(t.Context(), "SELECT count(*) FROM clew_gone").Scan(&n))
+		if n != want {
+			t.Errorf("%d deleted sessions are noted, want %d", n, want)
+		}
+	}
+	noted(1) // for the other machines
+	collect(postgres.CollectOptions{}, 0)
+	noted(0)
+}
+
+// late is a store in which somebody collects between what is put and the entry that refers to it.
+type late struct {
+	blob.Store
+	collect func()
+}
+
+func (l late) Put(ctx context.Context, r io.Reader) (blob.ID, error) {
+	id, err := l.Store.Put(ctx, r)
+	l.collect()
+	return id, err
+}
+
+// Content that a writer has just put, or found there and took for its own, stays though nothing refers to it yet; and a
+// writer whose lease ran out can't refer to what was deleted in the meantime.
+func TestCollectBesideWriter(t *testing.T) {
+	_, pool := migrated(t)
+	beside := folders(t)
+	blobs, err := beside("t", header.ID)
+	check(t, err)
+	n := int64(0)
+	collect := func() {
+		got, err := postgres.Collect(t.Context(), pool, postgres.CollectOptions{Blobs: beside})
+		check(t, err)
+		n += got.Deleted
+	}
+	s := create(t, tenant(t, pool, "t"), header)
+	add(t, s, chain(t, "", "a"))
+	put(t, blobs, "there before") // by a program that died
+	for i, text := range []string{"new", "there before"} {
+		id := put(t, late{blobs, collect}, text)
+		add(t, s, refer(t, fmt.Sprint("b", i), "a", id))
+	}
+	if all := contents(t, blobs); len(all) != 2 || n != 0 {
+		t.Errorf("there is %q, and %d were deleted", all, n)
+	}
+	id := put(t, blobs, "put before a long sleep")
+	exec(t, pool, "UPDATE clew_session SET expires = 'epoch'")
+	collect()
+	wantError(t, s.Append(t.Context(), refer(t, "c", "a", id), session.AppendOptions{}), postgres.ErrLeaseLost)
+	if n != 1 {
+		t.Errorf("%d were deleted", n)
+	}
+	// One that has nothing to lose keeps its lease.
+	s = open(t, tenant(t, pool, "t"), header.ID, postgres.Options{})
+	exec(t, pool, "UPDATE clew_session SET expires = 'epoch'")
+	collect()
+	add(t, s, chain(t, "b1", "d"))
+}
+
+// Writers come and go while somebody collects without any grace. All that is referred to can be read afterwards.
+func TestCollectRace(t *testing.T) {
+	_, pool := migrated(t)
+	beside := folders(t)
+	db := tenant(t, pool, "t")
+	const writers, rounds = 3, 12
+	var all, collectors sync.WaitGroup
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	collectors.Go(func() {
+		for ctx.Err() == nil {
+			if _, err := postgres.Collect(t.Context(), pool, postgres.CollectOptions{Blobs: beside}); err != nil {
+				t.Error(err)
+				return
+			}
+		}
+	})
+	for w := range writers {
+		all.Go(func() {
+			h := header
+			h.ID = fmt.Sprint("s", w)
+			blobs, err := beside("t", h.ID)
+			s, cerr := db.Create(ctx, h, postgres.Options{})
+			if err = errors.Join(err, cerr); err != nil {
+				t.Error(err)
+				return
+			}
+			parent := ""
+			for i := range rounds {
+				text := fmt.Sprint(w, " has ", i%4) // the same again and again
+				id, err := blobs.Put(ctx, strings.NewReader(text))
+				if err == nil && i%3 > 0 { // the others are left by a program that died
+					entry := fmt.Sprint("e", i)
+					err = s.Append(ctx, refer(t, entry, parent, id.String()), session.AppendOptions{})
+					parent = entry
+				}
+				err = errors.Join(err, s.Close())
+				if err == nil {
+					s, err = db.Open(ctx, h.ID, postgres.Options{})
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+			}
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	stop()
+	collectors.Wait()
+	for w := range writers {
+		id := fmt.Sprint("s", w)
+		blobs, err := beside("t", id)
+		check(t, err)
+		for e, err := range open(t, db, id, postgres.Options{ReadOnly: true}).All(t.Context()) {
+			check(t, err)
+			for _, address := range e.Content() {
+				id, err := blob.ParseID(address)
+				check(t, err)
+				if _, err := blobs.Stat(t.Context(), id); err != nil {
+					t.Errorf("session s%d refers to what is gone: %v", w, err)
+				}
+			}
+		}
+	}
+}
