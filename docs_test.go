@@ -27,7 +27,7 @@ func TestPagesNameWhatExists(t *testing.T) {
 	}
 	mutations := regexp.MustCompile("`((?:agent|clew|compact|jsonl|llm|model|session|wire)-[a-z0-9-]+)`")
 	names := regexp.MustCompile("`(Test\\w+|[a-z/]+testdata/[^`]+)`")
-	for _, name := range []string{"docs/defects.md", "docs/seeds.md", "testdata/seeds.md"} {
+	for _, name := range []string{"testdata/defects.md", "docs/seeds.md", "testdata/seeds.md"} {
 		page, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)

@@ -275,31 +275,31 @@ func TestOneCommandIsMade(t *testing.T) {
 	}
 }
 
-// TestReadmeSystems: the commands of the README's section on the five systems print what
-// stands below them, and each preset has one and is told of in the help.
-func TestReadmeSystems(t *testing.T) {
-	readme, err := os.ReadFile("../../README.md")
+// TestSeedsCommands: the commands of docs/seeds.md print what stands below them, and each
+// preset has one and is told of in the help.
+func TestSeedsCommands(t *testing.T) {
+	page, err := os.ReadFile("../../docs/seeds.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, section, _ := strings.Cut(string(readme), "\n## The five systems\n")
-	_, section, _ = strings.Cut(section, "\n```\n")
-	section, _, _ = strings.Cut(section, "\n```\n")
 	t.Chdir("../..")
-	out, commands := "", ""
-	for line := range strings.SplitSeq(section, "\n") {
+	out, commands, inside := "", "", false // inside a block that shows what is printed
+	for line := range strings.SplitSeq(string(page), "\n") {
 		switch command, ok := strings.CutPrefix(line, "$ clew "); {
 		case ok:
+			inside = true
 			out, _ = run(t, exitDone, strings.Fields(command)...)
 			commands += command + "\n"
-		case line != "" && line[0] != '#' && !strings.Contains("\n"+out, "\n"+line+"\n"):
+		case line == "```":
+			inside = false
+		case inside && !strings.Contains("\n"+out, "\n"+line+"\n"):
 			t.Errorf("no line %q below the command before it, but\n%s", line, out)
 		}
 	}
 	help, _ := run(t, exitDone, "compact", "--help")
 	for _, name := range compact.PresetNames() {
 		if name != compact.PresetClew && !strings.Contains(commands, "--preset "+name+" ") {
-			t.Errorf("preset %s has no command in the README", name)
+			t.Errorf("preset %s has no command in docs/seeds.md", name)
 		}
 		if !strings.Contains(help, "\n  "+name+" ") {
 			t.Errorf("the help says nothing of preset %s", name)

@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// The summaries in docs/summaries are what summarize prints today, for reading. UPDATE=1
+// The summaries in examples/summaries are what summarize prints today, for reading. UPDATE=1
 // writes them anew.
-func TestSummariesOfTheDocs(t *testing.T) {
+func TestSummariesOfTheExample(t *testing.T) {
 	for _, s := range []struct {
 		name, until, budget string
 	}{
@@ -33,7 +33,7 @@ func TestSummariesOfTheDocs(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := fmt.Sprintf("<!-- clew %s -->\n\n%s", strings.Join(args, " "), out.String())
-			path := filepath.Join("..", "..", "docs", "summaries", s.name+".md")
+			path := filepath.Join("..", "..", "examples", "summaries", s.name+".md")
 			if os.Getenv("UPDATE") != "" {
 				if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 					t.Fatal(err)
