@@ -9,12 +9,14 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"text/tabwriter"
 	"time"
 
 	"github.com/clew-dev/clew/gateway"
+	"github.com/clew-dev/clew/internal/admin"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/model/modeltest"
 	"github.com/clew-dev/clew/wire"
@@ -36,16 +38,24 @@ type loop struct {
 	before []string // the blocks of the request before
 	events map[gateway.Outcome]int
 	log    bytes.Buffer // what the gateway has told
+
+	heard    []*heard
+	reported []message.Usage // by the server
 }
 
 // figures say how a run went.
 type figures struct {
 	requests, refused, compacted int     // of the loop; answered with an error; for a summary of the program's own
+	same                         int     // that arrived as they were sent
 	cached                       float64 // share of the input that a cache of what was sent before had
 	below                        float64 // the same of the requests that the window of the gateway's run has room for
 	broken                       []string
 	err                          error
 }
+
+// odd prints what programs may write into JSON in different ways: characters beyond ASCII and
+// beyond 16 bits, those of HTML, quotes, control characters and a separator of lines.
+const odd = `printf '\303\266 \360\237\230\200 <b>&"\047 \033[31m\t\\\\ \342\200\250\n'`
 
 // bound are the rules of a loop: those of thinking as well.
 var bound = append([]wire.Rule{wire.RuleThinking}, pairing...)
@@ -53,6 +63,16 @@ var bound = append([]wire.Rule{wire.RuleThinking}, pairing...)
 func (l *loop) answer(x *modeltest.Exchange) modeltest.Reply {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	reply := l.reply(x)
+	if reply.Usage == nil {
+		reply.Usage = &message.Usage{Input: int64(len(x.Request)) / 4, Output: 20}
+	}
+	l.report(x.Request, reply.Usage)
+	return reply
+}
+
+// reply says what the model answers.
+func (l *loop) reply(x *modeltest.Exchange) modeltest.Reply {
 	if l.compacts(x.Request, l.made) {
 		return modeltest.Text(summaryText)
 	}
@@ -65,12 +85,12 @@ func (l *loop) answer(x *modeltest.Exchange) modeltest.Reply {
 	}
 	from := 1000 * l.made
 	reply := call(fmt.Sprintf("call_%d", l.made), l.agent.shell, map[string]any{
-		l.agent.shellArg: fmt.Sprintf("seq %d %d", from, from+500), "description": "counts on",
+		l.agent.shellArg: fmt.Sprintf("%s; seq %d %d", odd, from, from+500), "description": "counts on",
 	})(x)
 	now := blocks(x.Request)
 	size, had := cached(l.before, now)
 	l.before = now
-	reply.Usage = &message.Usage{Input: int64(size-had) / 4, CacheRead: int64(had) / 4, Output: 50}
+	reply.Usage = &message.Usage{Input: int64(size-had) / 4, CacheRead: int64(had) / 4, Output: 50, Reasoning: 7}
 	if thinks.Match(x.Request) {
 		reply.Blocks = append([]message.Block{modeltest.Think(fmt.Sprintf("Step %d.", l.made))}, reply.Blocks...)
 	}
@@ -112,6 +132,7 @@ func (t *trial) runLoop(a *agent, calls int, window int64, by way) (f figures, e
 	}
 	l.srv = modeltest.Start(modeltest.Config{AnyKey: true, Rules: bound, Window: limit, BindThinking: true, Reply: l.answer})
 	defer l.srv.Close()
+	board := admin.New(admin.Config{})
 	h, err := gateway.NewHandler(gateway.HandlerConfig{
 		Upstreams: map[string]string{"anthropic": l.srv.URL, "openai": l.srv.URL, "gemini": l.srv.URL},
 		Config: gateway.Config{
@@ -120,6 +141,7 @@ func (t *trial) runLoop(a *agent, calls int, window int64, by way) (f figures, e
 				l.mu.Lock()
 				defer l.mu.Unlock()
 				l.events[e.Outcome]++
+				board.Event(e)
 				line, _ := json.Marshal(e)
 				l.log.Write(append(line, '\n'))
 			},
@@ -139,7 +161,7 @@ func (t *trial) runLoop(a *agent, calls int, window int64, by way) (f figures, e
 			l.srv.ServeHTTP(w, r)
 		})
 	}
-	srv := httptest.NewServer(front)
+	srv := httptest.NewServer(l.listen(front))
 	defer srv.Close()
 	t.url = srv.URL
 	if err := t.settle(a); err != nil {
@@ -163,6 +185,15 @@ func (t *trial) runLoop(a *agent, calls int, window int64, by way) (f figures, e
 		err = fmt.Errorf("it ended after %d calls", l.made)
 	}
 	f = l.figures(window)
+	if by == straight && err == nil && t.records != "" {
+		err = t.record(l)
+	}
+	if by == through && err == nil {
+		srv.Close() // so that all answers have ended
+		t.said = out
+		same, changed := l.changed(l.events[gateway.Passed])
+		f.same, f.broken = same, slices.Concat(f.broken, changed, l.untrue(board, t))
+	}
 	if werr := os.WriteFile(filepath.Join(t.logs, name+"-events.jsonl"), l.log.Bytes(), 0o600); err == nil {
 		err = werr
 	}
@@ -242,7 +273,7 @@ func (t *trial) tryGateway(chosen []*agent, calls int, window int64) (ok bool, e
 	t.more = []string{"CLAUDE_CODE_MAX_OUTPUT_TOKENS=4000", "DISABLE_AUTO_COMPACT=1", "OPENAI_BASE_URL={url}/v1"}
 	t.size, t.full, t.share = "900000", "900000", "0.95" // what the programs believe the window to be
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "program\tversion\trequests\trefused\tseen by the program\tepochs\tits own compactions\tcache, straight\tbelow the window\tgateway\tshare\tof what is below\t\n")
+	fmt.Fprintf(w, "program\tversion\trequests\tas sent\trefused\tseen by the program\tepochs\tits own compactions\tcache, straight\tbelow the window\tgateway\tshare\tof what is below\t\n")
 	ok = true
 	for _, a := range chosen {
 		straight, _ := t.runLoop(a, calls, window, straight)
@@ -254,7 +285,7 @@ func (t *trial) tryGateway(chosen []*agent, calls int, window int64) (ok bool, e
 				fmt.Fprintf(os.Stderr, "%s: %v; broken rules: %.500s\n", a.name, f.err, strings.Join(f.broken, "; "))
 			}
 		}
-		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\t%d\t%d\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t\n", a.name, a.version(), through.requests, through.refused, seen,
+		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d\t%s\t%d\t%d\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t\n", a.name, a.version(), through.requests, through.same, through.refused, seen,
 			events[gateway.Compacted]+events[gateway.Rescued], through.compacted, straight.cached, straight.below, through.cached,
 			through.cached/max(straight.cached, 1e-9), through.cached/max(straight.below, 1e-9))
 		if err := w.Flush(); err != nil {

@@ -1,7 +1,7 @@
 // Command trials tries clew with the real agents, against a server on this machine that stands
 // in for their models:
 //
-//	go run ./scripts/trials [-dir DIR] [-gateway|-wrap] [PROGRAM...]
+//	go run ./scripts/trials [-dir DIR] [-gateway [-record FOLDER]|-wrap] [PROGRAM...]
 //
 // It installs them from the npm registry into DIR, gives them a home folder of their own, and
 // lets each fill a session and compact it. Then it checks that what clew gives back stands in
@@ -38,11 +38,15 @@ func main() {
 	wrap := flag.Bool("wrap", false, "try clew wrap, with -window 100000")
 	calls := flag.Int("calls", 150, "with -gateway and -wrap: calls of a program")
 	window := flag.Int64("window", 64_000, "with -gateway and -wrap: `TOKENS` of the server")
+	records := flag.String("record", "", "with -gateway: write a request of each program to this `FOLDER`, with other words")
 	flag.Parse()
 	list, try := agents, (*trial).tryAll
 	if *through {
 		list = append(list, sdks()...)
-		try = func(t *trial, chosen []*agent) (bool, error) { return t.tryGateway(chosen, *calls, *window) }
+		try = func(t *trial, chosen []*agent) (bool, error) {
+			t.records = *records
+			return t.tryGateway(chosen, *calls, *window)
+		}
 	}
 	if *wrap {
 		try = func(t *trial, chosen []*agent) (bool, error) { return t.tryWrap(chosen, *calls, *window) }
@@ -118,6 +122,8 @@ type trial struct {
 	more                     []string // variables of all programs
 	plain                    bool     // clew is not set up in them
 	first                    string   // where their helpers are looked for first
+	said                     string   // by the last program
+	records                  string   // where requests are recorded
 }
 
 // prepare makes the folders anew and builds clew.

@@ -15,7 +15,7 @@ const system = "You are an agent. Use the tools that you have, one step at a tim
 const schema = { type: "object", properties: { command: { type: "string" }, description: { type: "string" } }, required: ["command"] };
 const about = "Runs a command and returns what it prints.";
 
-// Each talks in one API: user adds a request, ask returns { calls, text }, result adds a result.
+// Each talks in one API: user adds a request, ask returns { calls, text, usage }, result adds a result.
 const talkers = {
   anthropic() {
     const client = new Anthropic({ maxRetries: 0 });
@@ -33,7 +33,9 @@ const talkers = {
         };
         const answer = stream ? await client.messages.stream(request).finalMessage() : await client.messages.create(request);
         messages.push({ role: "assistant", content: answer.content });
+        const { input_tokens, cache_read_input_tokens, cache_creation_input_tokens, output_tokens } = answer.usage;
         return {
+          usage: [input_tokens + cache_read_input_tokens + cache_creation_input_tokens, cache_read_input_tokens, output_tokens],
           calls: answer.content.filter((b) => b.type === "tool_use").map((b) => ({ id: b.id, ...b.input })),
           text: answer.content.filter((b) => b.type === "text").map((b) => b.text).join(""),
         };
@@ -47,11 +49,12 @@ const talkers = {
       user: (content) => messages.push({ role: "user", content }),
       result: (call, content) => messages.push({ role: "tool", tool_call_id: call.id, content }),
       async ask(stream) {
-        const request = { model: "gpt-4.1", messages, tools: [{ type: "function", function: { name: "run", description: about, parameters: schema } }] };
+        const request = { model: "gpt-4.1", messages, ...(stream && { stream_options: { include_usage: true } }), tools: [{ type: "function", function: { name: "run", description: about, parameters: schema } }] };
         const answer = stream ? await client.chat.completions.stream(request).finalChatCompletion() : await client.chat.completions.create(request);
         const { message } = answer.choices[0];
         messages.push(message);
         return {
+          usage: [answer.usage.prompt_tokens, answer.usage.prompt_tokens_details.cached_tokens, answer.usage.completion_tokens],
           calls: (message.tool_calls ?? []).map((c) => ({ id: c.id, ...JSON.parse(c.function.arguments) })),
           text: message.content ?? "",
         };
@@ -72,6 +75,7 @@ const talkers = {
         const answer = stream ? await client.responses.stream(request).finalResponse() : await client.responses.create(request);
         input.push(...answer.output);
         return {
+          usage: [answer.usage.input_tokens, answer.usage.input_tokens_details.cached_tokens, answer.usage.output_tokens],
           calls: answer.output.filter((o) => o.type === "function_call").map((o) => ({ id: o.call_id, ...JSON.parse(o.arguments) })),
           text: answer.output.filter((o) => o.type === "message").flatMap((o) => o.content).map((c) => c.text).join(""),
         };
@@ -89,11 +93,12 @@ const talkers = {
           model: "gemini-2.5-pro", contents,
           config: { systemInstruction: system, tools: [{ functionDeclarations: [{ name: "run", description: about, parametersJsonSchema: schema }] }] },
         };
+        const answers = stream ? await client.models.generateContentStream(request) : [await client.models.generateContent(request)];
         const parts = [];
-        if (stream) {
-          for await (const chunk of await client.models.generateContentStream(request)) parts.push(...(chunk.candidates?.[0]?.content?.parts ?? []));
-        } else {
-          parts.push(...(await client.models.generateContent(request)).candidates[0].content.parts);
+        let usage;
+        for await (const answer of answers) {
+          parts.push(...(answer.candidates?.[0]?.content?.parts ?? []));
+          usage = answer.usageMetadata;
         }
         const whole = []; // a stream has a text in pieces, the last with its signature
         for (const part of parts) {
@@ -104,6 +109,7 @@ const talkers = {
         }
         contents.push({ role: "model", parts: whole });
         return {
+          usage: [usage.promptTokenCount, usage.cachedContentTokenCount ?? 0, usage.candidatesTokenCount + (usage.thoughtsTokenCount ?? 0)],
           calls: parts.filter((p) => p.functionCall).map((p) => ({ id: p.functionCall.id, ...p.functionCall.args })),
           text: parts.filter((p) => !p.thought).map((p) => p.text ?? "").join(""),
         };
@@ -115,7 +121,8 @@ const talkers = {
 const talker = talkers[kind]();
 talker.user(prompt);
 for (let n = 0, turns = 1; ; n++) {
-  const { calls, text } = await talker.ask(n % 2 === 0);
+  const { calls, text, usage } = await talker.ask(n % 2 === 0);
+  console.log(`usage: ${usage[0]} (${usage[1]} from the cache) → ${usage[2]}`);
   for (const call of calls) talker.result(call, execSync(call.command, { encoding: "utf8" }));
   if (calls.length > 0) continue;
   console.log(text);
