@@ -17,22 +17,22 @@ import (
 	"testing"
 )
 
-const architecture = "docs/architecture.md"
+const importTable = "testdata/imports.txt"
 
-// TestLayering holds the import table of docs/architecture.md against what the
+// TestLayering holds the table in testdata/imports.txt against what the
 // packages import, on each system we support. Imports of tests do not count.
 func TestLayering(t *testing.T) {
 	goCommand, err := exec.LookPath("go")
 	if err != nil {
 		t.Skip("no go command to list the packages with")
 	}
-	doc, err := os.ReadFile(filepath.FromSlash(architecture))
+	doc, err := os.ReadFile(filepath.FromSlash(importTable))
 	if err != nil {
 		t.Fatal(err)
 	}
 	table, err := parseImportTable(string(doc))
 	if err != nil {
-		t.Fatalf("%s: %v", architecture, err)
+		t.Fatalf("%s: %v", importTable, err)
 	}
 	touchSources(t)
 	for _, goos := range []string{"linux", "darwin", "windows"} {
@@ -40,7 +40,7 @@ func TestLayering(t *testing.T) {
 			t.Parallel()
 			pkgs := listPackages(t, goCommand, goos)
 			for _, problem := range checkImports(table, pkgs) {
-				t.Errorf("%s (the table is in %s)", problem, architecture)
+				t.Errorf("%s (the table is in %s)", problem, importTable)
 			}
 		})
 	}
@@ -95,19 +95,10 @@ type importRow struct {
 	allowed []string // likewise, "..." for all of ours; or the path of a module
 }
 
-// parseImportTable reads the block of doc that is fenced as "text imports".
-func parseImportTable(doc string) ([]importRow, error) {
-	_, block, ok := strings.Cut("\n"+doc, "\n```text imports\n")
-	if !ok {
-		return nil, errors.New("there is no block fenced as ```text imports")
-	}
-	block, _, ok = strings.Cut(block, "\n```")
-	if !ok {
-		return nil, errors.New("the import table is not closed")
-	}
+func parseImportTable(text string) ([]importRow, error) {
 	var table []importRow
 	seen := map[string]bool{}
-	for line := range strings.Lines(block) {
+	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		if line == "" || strings.HasPrefix(line, "#") {
 			continue
@@ -313,9 +304,6 @@ func relative(module, path string) string {
 // one rule of the table and must be reported in these words and no others.
 func TestImportTableBites(t *testing.T) {
 	table, err := parseImportTable(`
-# Architecture
-
-` + "```text imports" + `
 # what stands below
 message:
 store: message, example.org/lock
@@ -323,7 +311,7 @@ store/...: store
 store/deep/...: message
 .: message, store, std
 cmd/...: ..., example.org/flags
-` + "```\n")
+`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -352,19 +340,15 @@ cmd/...: ..., example.org/flags
 }
 
 func TestParseImportTableRefuses(t *testing.T) {
-	const fence = "```text imports\n"
-	for _, tc := range []struct{ doc, want string }{
-		{"# Nothing here\n", "no block"},
-		{"```text\na: b\n```\n", "no block"},
-		{fence + "a: b\n", "not closed"},
-		{fence + "# only a comment\n```\n", "empty"},
-		{fence + "a b\n```\n", "is not of the form"},
-		{fence + "a: b\na: c\n```\n", "two rows for a"},
-		{fence + "a: b c\n```\n", `the item "b c"`},
-		{fence + "a: b,,c\n```\n", `the item ""`},
+	for _, tc := range []struct{ text, want string }{
+		{"# only a comment\n", "empty"},
+		{"a b\n", "is not of the form"},
+		{"a: b\na: c\n", "two rows for a"},
+		{"a: b c\n", `the item "b c"`},
+		{"a: b,,c\n", `the item ""`},
 	} {
-		if _, err := parseImportTable(tc.doc); err == nil || !strings.Contains(err.Error(), tc.want) {
-			t.Errorf("%q: error %v, want %q", tc.doc, err, tc.want)
+		if _, err := parseImportTable(tc.text); err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%q: error %v, want %q", tc.text, err, tc.want)
 		}
 	}
 }
