@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/clew-dev/clew/gateway"
@@ -42,6 +43,8 @@ func TestGrowth(t *testing.T) {
 		fmt.Printf("%7d conversations: a request %s (in memory %s), a new epoch %s (in memory %s), the look at the database %s; all %d MB\n", n,
 			p.request, m.request, p.epoch, m.epoch, b.look(n), b.size()>>20)
 	}
+	with, without := b.cold()
+	fmt.Printf("a gateway that knows nothing of the conversation: a request %s where another has made the epoch, %s where it has to\n", with, without)
 	b.slowest()
 }
 
@@ -117,27 +120,44 @@ func (answering) RoundTrip(r *http.Request) (*http.Response, error) {
 
 type cost struct{ request, epoch time.Duration }
 
+// once returns how long a request takes.
+func (b *growth) once(rt http.RoundTripper, body []byte) time.Duration {
+	b.t.Helper()
+	req, err := http.NewRequestWithContext(b.t.Context(), http.MethodPost, "http://up.test/v1/messages", bytes.NewReader(body))
+	b.check(err)
+	begin := time.Now()
+	resp, err := rt.RoundTrip(req)
+	b.check(err)
+	took := time.Since(begin)
+	b.check(resp.Body.Close())
+	return took
+}
+
 // measure takes the time of requests for which there is an epoch, and of those that need one: the medians.
 func (b *growth) measure(name string, rt http.RoundTripper) cost {
 	var epochs, requests []time.Duration
-	once := func(body []byte) time.Duration {
-		req, err := http.NewRequestWithContext(b.t.Context(), http.MethodPost, "http://up.test/v1/messages", bytes.NewReader(body))
-		b.check(err)
-		begin := time.Now()
-		resp, err := rt.RoundTrip(req)
-		b.check(err)
-		took := time.Since(begin)
-		b.check(resp.Body.Close())
-		return took
-	}
 	for i := range 15 {
 		body := b.talk(fmt.Sprint(name, "-", i), 50)
-		epochs = append(epochs, once(body))
+		epochs = append(epochs, b.once(rt, body))
 		for range 20 {
-			requests = append(requests, once(body))
+			requests = append(requests, b.once(rt, body))
 		}
 	}
 	return cost{median(requests), median(epochs)}
+}
+
+// cold takes the time of a gateway's first request of a conversation: with the epoch stored, as it would be had
+// somebody made it in advance, and without.
+func (b *growth) cold() (with, without time.Duration) {
+	var all [2][]time.Duration
+	for i := range 30 {
+		body := b.talk(fmt.Sprint("cold-", i), 50)
+		for stored := range 2 {
+			rt := gateway.Transport(answering{}, b.config(b.store))
+			all[stored] = append(all[stored], b.once(rt, body))
+		}
+	}
+	return median(all[1]), median(all[0])
 }
 
 func median(all []time.Duration) time.Duration {
@@ -157,11 +177,7 @@ func (b *growth) sizeOf(n int) int64 {
 	rt := gateway.Transport(answering{}, b.config(b.store))
 	before := b.size()
 	for i := range n {
-		req, err := http.NewRequestWithContext(b.t.Context(), http.MethodPost, "http://up.test/v1/messages", bytes.NewReader(b.talk(fmt.Sprint("size", i), 50)))
-		b.check(err)
-		resp, err := rt.RoundTrip(req)
-		b.check(err)
-		b.check(resp.Body.Close())
+		b.once(rt, b.talk(fmt.Sprint("size", i), 50))
 	}
 	return (b.size() - before) / int64(n) / 1000
 }
@@ -245,10 +261,42 @@ func (b *growth) slowest() {
 	for _, sql := range names[:min(4, len(names))] {
 		fmt.Printf("  %8s  %s\n", median(b.times.of[sql]), strings.Join(strings.Fields(sql), " "))
 	}
+	b.planOfSlowest()
 	fmt.Println("epochs of a conversation are found so:")
 	rows, err := b.pool.Query(b.t.Context(), "EXPLAIN (ANALYZE, BUFFERS, COSTS OFF) "+selectEpochs, "t7", fmt.Sprintf("%032x", 7), 0)
 	b.check(err)
 	plan, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	b.check(err)
 	fmt.Println("  " + strings.Join(plan, "\n  "))
+}
+
+// planOfSlowest prints the slowest statement of new epochs with its plan, as the server has it.
+func (b *growth) planOfSlowest() {
+	conf := b.pool.Config()
+	for name, value := range map[string]string{
+		"session_preload_libraries": "auto_explain", "auto_explain.log_min_duration": "0", "auto_explain.log_analyze": "on",
+		"auto_explain.log_triggers": "on", "client_min_messages": "log",
+	} {
+		conf.ConnConfig.RuntimeParams[name] = value
+	}
+	var mu sync.Mutex
+	slowest, plan := 0.0, "none"
+	conf.ConnConfig.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) {
+		mu.Lock()
+		defer mu.Unlock()
+		var took float64
+		if _, err := fmt.Sscanf(n.Message, "duration: %f ms", &took); err == nil && took > slowest && strings.Contains(n.Message, "clew_") {
+			slowest, plan = took, n.Message
+		}
+	}
+	store, err := start(b.t.Context(), conf, Config{})
+	b.check(err)
+	rt := gateway.Transport(answering{}, b.config(store))
+	for i := range 10 {
+		b.once(rt, b.talk(fmt.Sprint("plan-", i), 50))
+	}
+	store.Close()
+	mu.Lock()
+	defer mu.Unlock()
+	fmt.Println("the slowest that ten new epochs took, with its plan:\n  " + strings.ReplaceAll(plan, "\n", "\n  "))
 }
