@@ -12,6 +12,8 @@ import (
 
 	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/clew-dev/clew/wire"
 )
 
 // errReading says that the client did not send what it should.
@@ -123,8 +125,9 @@ type payload struct {
 	readers int
 	holders int // beside the one that every payload has
 	pooled  bool
-	plain   []byte      // data without the compression, once it was asked for
-	from    *clientBody // whose memory it is; nil where nobody counts
+	plain   []byte        // data without the compression, once it was asked for
+	from    *clientBody   // whose memory it is; nil where nobody counts
+	in      *wire.Inbound // that reads it, released with it
 }
 
 // unpacked returns the bytes without the compression, at most limit.
@@ -158,7 +161,8 @@ func (p *payload) release() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.holders--; p.data != nil && p.holders < 0 {
-		p.held, p.data, p.plain = p.data, nil, nil
+		p.in.Release()
+		p.held, p.data, p.plain, p.in = p.data, nil, nil, nil
 		p.free()
 		p.from.release()
 	}

@@ -303,7 +303,7 @@ func (r *request) plan(req *http.Request, body []byte) []byte {
 		r.event.Why = err.Error()
 		return body
 	}
-	r.in = in
+	r.in, r.came.in = in, in
 	if in.Model != "" {
 		r.model = strings.Clone(in.Model) // the body is let go of
 	}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"hash"
-	"slices"
 	"strings"
 	"sync"
 
@@ -73,23 +72,16 @@ type Inbound struct {
 	// Env identifies system text, tools and model, which stand before the list in a prompt cache.
 	Env Digest
 
-	*scratch // while it is read
-}
-
-// scratch is the memory that reading a body takes. It is used again for the next one, so that
-// a body costs three allocations, however many nodes it has.
-type scratch struct {
 	hash    hash.Hash
 	buf     []byte   // what goes to the hash, and its sum: nothing is put on the heap for it
 	members []member // of the objects that are being read
-	items   []Item
-	nodes   []Node
 }
 
-var scratches = sync.Pool{New: func() any { return &scratch{hash: sha256.New(), buf: make([]byte, 0, 64)} }}
+// inbounds are used again for the next bodies.
+var inbounds = sync.Pool{New: func() any { return &Inbound{hash: sha256.New(), buf: make([]byte, 0, 64)} }}
 
-// maxScratch is the number of nodes up to which the memory is kept for the next body.
-const maxScratch = 1 << 16
+// maxPooled is the number of nodes up to which the memory is kept for the next body.
+const maxPooled = 1 << 16
 
 // member is one member of an object: its name, where that is one that is told apart, the
 // decoded key, and the range of the value.
@@ -111,22 +103,25 @@ func inboundError(format string, args ...any) error {
 // it is. Members with the same name, which servers read differently, are an error where
 // they matter here.
 func Parse(p Profile, body []byte) (*Inbound, error) {
-	s := scratches.Get().(*scratch)
-	in := &Inbound{Body: body, Profile: p, scratch: s, Items: s.items[:0], Nodes: s.nodes[:0]}
-	err := in.parse()
-	s.items, s.nodes, in.scratch = in.Items, in.Nodes, nil
-	if err == nil {
-		in.Items, in.Nodes = slices.Clone(s.items), slices.Clone(s.nodes)
-	}
-	if cap(s.nodes) <= maxScratch {
-		clear(s.nodes) // they point into the body
-		clear(s.members[:cap(s.members)])
-		scratches.Put(s)
-	}
-	if err != nil {
+	in := inbounds.Get().(*Inbound)
+	*in = Inbound{Body: body, Profile: p, Items: in.Items[:0], Nodes: in.Nodes[:0], hash: in.hash, buf: in.buf, members: in.members[:0]}
+	if err := in.parse(); err != nil {
+		in.Release()
 		return nil, err
 	}
 	return in, nil
+}
+
+// Release gives the memory back, so that the next body costs no allocation. Nothing of in may
+// be used from then on. Without it the garbage collector does the same.
+func (in *Inbound) Release() {
+	if in == nil || cap(in.Nodes) > maxPooled || cap(in.members) > maxPooled {
+		return
+	}
+	clear(in.Nodes) // they point into the body
+	clear(in.members[:cap(in.members)])
+	in.Body = nil
+	inbounds.Put(in)
 }
 
 func (in *Inbound) parse() error {
