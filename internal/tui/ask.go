@@ -129,7 +129,7 @@ func (u *ui) answer(option string) {
 	a := u.asks[0]
 	switch option {
 	case answerWhy:
-		u.edit("why not, or what to do instead", "", true, func(text string) { u.reply(a, agent.Reply{Why: text}) })
+		u.edit("why not, or what to do instead", "", func(text string) { u.reply(a, agent.Reply{Why: text}) })
 	case answerAlways:
 		allowAlways(u, a.Rules)
 		u.reply(a, agent.Reply{Allow: true, Remember: true})
@@ -145,10 +145,10 @@ func (u *ui) answer(option string) {
 }
 
 // allowAlways writes rules into the settings.
-func allowAlways(f front, rules []string) {
-	f.quietly(func(ctx context.Context) error { return f.host().Allow(ctx, rules) }, func(err error) {
+func allowAlways(u *ui, rules []string) {
+	u.quietly(func(ctx context.Context) error { return u.cfg.Host.Allow(ctx, rules) }, func(err error) {
 		if err != nil {
-			f.fail("it is allowed for this session, and could not be written into the settings", err)
+			u.fail("it is allowed for this session, and could not be written into the settings", err)
 		}
 	})
 }
@@ -161,14 +161,14 @@ func (u *ui) reply(a *asking, r agent.Reply) {
 	}
 }
 
-func chooseModel(f front, args string) {
+func chooseModel(u *ui, args string) {
 	if args != "" {
-		setModel(f, args)
+		setModel(u, args)
 		return
 	}
 	var models []rpc.ModelChoice
-	f.run("looking for models", func(context.Context) error { models = f.host().Models(); return nil }, func(error) {
-		now := f.host().Agent().State()
+	u.run("looking for models", func(context.Context) error { models = u.cfg.Host.Models(); return nil }, func(error) {
+		now := u.cfg.Host.Agent().State()
 		if !slices.ContainsFunc(models, func(m rpc.ModelChoice) bool { return m.Name == now.Model }) {
 			models = append([]rpc.ModelChoice{{Name: now.Model, Window: now.Window, Ready: true}}, models...)
 		}
@@ -196,44 +196,44 @@ func chooseModel(f front, args string) {
 		}
 		switch {
 		case len(items) == 0:
-			f.note("no models are known; /model provider/id names one")
+			u.note("no models are known; /model provider/id names one")
 			return
 		case len(items) == 1 && models[0].Name == now.Model:
-			f.note("there is no other model here than " + models[0].Name + ", which answers already")
+			u.note("there is no other model here than " + models[0].Name + ", which answers already")
 			return
 		}
-		f.soon("the list of models", func() {
-			f.pick(&list{PickerOptions: widget.PickerOptions{Title: "which model is to answer?"}, items: items, at: now.Model, picked: func(id string) { setModel(f, id) }})
+		u.soon("the list of models", func() {
+			u.pick(&list{PickerOptions: widget.PickerOptions{Title: "which model is to answer?"}, items: items, at: now.Model, picked: func(id string) { setModel(u, id) }})
 		})
 	})
 }
 
-func setModel(f front, name string) {
-	a := f.host().Agent()
+func setModel(u *ui, name string) {
+	a := u.cfg.Host.Agent()
 	before := a.State().Model
-	f.run("changing the model", func(ctx context.Context) error { return a.SetModel(ctx, name) }, func(err error) {
+	u.run("changing the model", func(ctx context.Context) error { return a.SetModel(ctx, name) }, func(err error) {
 		now := a.State().Model
 		switch {
-		case failed(f, "model", err):
+		case failed(u, "model", err):
 		case now == before:
-			f.note(now + " answers, as before")
+			u.note(now + " answers, as before")
 		default:
-			f.note(now + " answers from the next request on")
+			u.note(now + " answers from the next request on")
 		}
 	})
 }
 
-func chooseReasoning(f front, args string) {
+func chooseReasoning(u *ui, args string) {
 	set := func(level string) {
 		r, err := agent.ParseReasoning(level)
 		if err != nil {
-			f.fail("reasoning", err)
+			u.fail("reasoning", err)
 			return
 		}
-		a := f.host().Agent()
-		f.quietly(func(ctx context.Context) error { return a.SetReasoning(ctx, r) }, func(err error) {
-			if !failed(f, "reasoning", err) {
-				f.note("reasoning: " + level + ", from the next request on")
+		a := u.cfg.Host.Agent()
+		u.quietly(func(ctx context.Context) error { return a.SetReasoning(ctx, r) }, func(err error) {
+			if !failed(u, "reasoning", err) {
+				u.note("reasoning: " + level + ", from the next request on")
 			}
 		})
 	}
@@ -245,11 +245,11 @@ func chooseReasoning(f front, args string) {
 	for _, r := range agent.Reasonings() {
 		items = append(items, widget.Item{ID: string(r), Cells: []string{string(r)}})
 	}
-	now := string(f.host().Agent().State().Reasoning)
+	now := string(u.cfg.Host.Agent().State().Reasoning)
 	if now == string(model.ReasoningDefault) {
 		now = "default"
 	}
-	f.pick(&list{PickerOptions: widget.PickerOptions{Title: "how much is the model to reason?"}, items: items, at: now, picked: set})
+	u.pick(&list{PickerOptions: widget.PickerOptions{Title: "how much is the model to reason?"}, items: items, at: now, picked: set})
 }
 
 // modeTexts say what the modes do.
@@ -260,49 +260,49 @@ var modeTexts = map[permission.Mode]string{
 	permission.ModeAll:   "all that no rule denies is done; for containers",
 }
 
-func chooseMode(f front, args string) {
+func chooseMode(u *ui, args string) {
 	if args != "" {
 		m, err := permission.ParseMode(strings.ToLower(args))
 		if err != nil {
-			f.fail("mode", err)
+			u.fail("mode", err)
 			return
 		}
-		setMode(f, m)
+		setMode(u, m)
 		return
 	}
 	var items []widget.Item
 	for _, m := range permission.Modes() {
 		items = append(items, widget.Item{ID: string(m), Cells: []string{string(m), modeTexts[m]}})
 	}
-	f.pick(&list{
-		PickerOptions: widget.PickerOptions{Title: "what is done without asking?"}, items: items, at: string(f.host().Agent().State().Mode),
-		picked: func(id string) { setMode(f, permission.Mode(id)) },
+	u.pick(&list{
+		PickerOptions: widget.PickerOptions{Title: "what is done without asking?"}, items: items, at: string(u.cfg.Host.Agent().State().Mode),
+		picked: func(id string) { setMode(u, permission.Mode(id)) },
 	})
 }
 
-func setMode(f front, m permission.Mode) {
-	a := f.host().Agent()
-	f.quietly(func(ctx context.Context) error { return a.SetMode(ctx, m) }, func(err error) {
-		if !failed(f, "mode", err) {
-			f.note("mode " + string(m) + ": " + modeTexts[m])
+func setMode(u *ui, m permission.Mode) {
+	a := u.cfg.Host.Agent()
+	u.quietly(func(ctx context.Context) error { return a.SetMode(ctx, m) }, func(err error) {
+		if !failed(u, "mode", err) {
+			u.note("mode " + string(m) + ": " + modeTexts[m])
 		}
 	})
 }
 
 // changeSettings shows what is set, or sets something.
-func changeSettings(f front, args string) {
-	h := f.host()
+func changeSettings(u *ui, args string) {
+	h := u.cfg.Host
 	set := func(name, value string, then func()) {
 		note := ""
-		f.quietly(func(ctx context.Context) (err error) { note, err = h.Set(ctx, name, value); return err }, func(err error) {
-			if failed(f, "set "+name, err) {
+		u.quietly(func(ctx context.Context) (err error) { note, err = h.Set(ctx, name, value); return err }, func(err error) {
+			if failed(u, "set "+name, err) {
 				return
 			}
 			text := name + " is now " + value
 			if note != "" {
 				text += "; " + note
 			}
-			f.note(text)
+			u.note(text)
 			if then != nil {
 				then()
 			}
@@ -317,7 +317,7 @@ func changeSettings(f front, args string) {
 	l.picked = func(id string) {
 		for _, s := range h.Settings() {
 			if s.Name == id {
-				f.edit(id+" (default "+s.Default+")", s.Value, true, func(value string) {
+				u.edit(id+" (default "+s.Default+")", s.Value, func(value string) {
 					if value = strings.TrimSpace(value); value != s.Value {
 						set(id, value, nil)
 					}
@@ -325,7 +325,7 @@ func changeSettings(f front, args string) {
 			}
 		}
 	}
-	f.pick(l)
+	u.pick(l)
 }
 
 func settingItems(list []rpc.Setting) []widget.Item {

@@ -12,11 +12,11 @@ import (
 )
 
 // showChanges is /diff.
-func showChanges(f front) {
-	a := f.host().Agent()
-	get(f, "looking at what was changed", "diff", func(ctx context.Context) ([]files.Changed, error) { return a.Changes(ctx, "") }, func(changed []files.Changed) {
+func showChanges(u *ui) {
+	a := u.cfg.Host.Agent()
+	get(u, "looking at what was changed", "diff", func(ctx context.Context) ([]files.Changed, error) { return a.Changes(ctx, "") }, func(changed []files.Changed) {
 		if len(changed) == 0 {
-			f.note("the tools have changed no files in this session")
+			u.note("the tools have changed no files in this session")
 			return
 		}
 		var b strings.Builder
@@ -30,7 +30,7 @@ func showChanges(f front) {
 				b.WriteString(c.Path + " was changed; it is no text, or too large to be shown\n")
 			}
 		}
-		f.soon("the changes", func() { f.showDiff("changes of "+widget.Counted(len(changed), "file"), b.String()) })
+		u.soon("the changes", func() { u.showDiff("changes of "+widget.Counted(len(changed), "file"), b.String()) })
 	})
 }
 
@@ -39,11 +39,11 @@ const mostTurns = 20
 
 // undo is /undo: of the last turn that changed files it takes back these, the conversation, or
 // both; otherwise, and when that is wanted, the last compaction.
-func undo(f front) {
-	a := f.host().Agent()
+func undo(u *ui) {
+	a := u.cfg.Host.Agent()
 	var turn files.Turn
 	var paths []string
-	f.run("looking at what can be taken back", func(ctx context.Context) error {
+	u.run("looking at what can be taken back", func(ctx context.Context) error {
 		turns, err := a.Turns(ctx)
 		for i := len(turns) - 1; i >= max(len(turns)-mostTurns, 0) && err == nil && len(paths) == 0; i-- {
 			var changed []files.Changed
@@ -55,17 +55,17 @@ func undo(f front) {
 		return err
 	}, func(err error) {
 		switch {
-		case failed(f, "undo", err):
+		case failed(u, "undo", err):
 		case len(paths) == 0:
-			undoCompaction(f)
+			undoCompaction(u)
 		default:
-			f.soon("what can be taken back", func() { askUndo(f, turn, paths) })
+			u.soon("what can be taken back", func() { askUndo(u, turn, paths) })
 		}
 	})
 }
 
-func askUndo(f front, turn files.Turn, paths []string) {
-	f.choose(widget.Question{
+func askUndo(u *ui, turn files.Turn, paths []string) {
+	u.choose(widget.Question{
 		Title: "take back what?", Text: "The last turn that changed files: " + text.FirstLine(turn.Text), Body: strings.Join(paths, "\n"), Safe: 4,
 		Options: []widget.Option{
 			{ID: "files", Key: "f", Text: "its files: they are again as before it"},
@@ -77,34 +77,34 @@ func askUndo(f front, turn files.Turn, paths []string) {
 	}, true, func(option string) {
 		switch option {
 		case "files":
-			restore(f, turn.ID, false, nil)
+			restore(u, turn.ID, false, nil)
 		case "talk":
-			navigate(f, turn.ID, clew.BranchOptions{})
+			navigate(u, turn.ID, clew.BranchOptions{})
 		case "both":
-			restore(f, turn.ID, false, func() { navigate(f, turn.ID, clew.BranchOptions{}) })
+			restore(u, turn.ID, false, func() { navigate(u, turn.ID, clew.BranchOptions{}) })
 		case "pass":
-			undoCompaction(f)
+			undoCompaction(u)
 		}
 	})
 }
 
 // restore makes files what they were before a turn, then goes on.
-func restore(f front, turn string, force bool, then func()) {
-	a := f.host().Agent()
+func restore(u *ui, turn string, force bool, then func()) {
+	a := u.cfg.Host.Agent()
 	var done files.Restored
-	f.run("restoring files", func(ctx context.Context) (err error) {
+	u.run("restoring files", func(ctx context.Context) (err error) {
 		done, err = a.Restore(ctx, turn, force)
 		return err
 	}, func(err error) {
 		if errors.Is(err, files.ErrChanged) {
 			q := widget.Question{Title: "restore all the same?", Text: err.Error()}
-			yesNo(f, q, true, "yes; what stands there now is kept, and /undo brings it back", "no", func() { restore(f, turn, true, then) })
+			yesNo(u, q, true, "yes; what stands there now is kept, and /undo brings it back", "no", func() { restore(u, turn, true, then) })
 			return
 		}
-		if failed(f, "undo", err) {
+		if failed(u, "undo", err) {
 			return
 		}
-		f.note("restored: " + strings.Join(done.Files, ", "))
+		u.note("restored: " + strings.Join(done.Files, ", "))
 		if then != nil {
 			then()
 		}

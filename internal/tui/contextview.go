@@ -26,9 +26,9 @@ var CategoryWords = [token.NumCategories]string{
 	token.Shell: "shell", token.Custom: "from programs", token.Unattributed: "not in the log",
 }
 
-func showContext(f front) { showSnapshot(f, "context", contextText) }
+func showContext(u *ui) { showSnapshot(u, "context", contextText) }
 
-func explain(f front) { showSnapshot(f, "explain", explainText) }
+func explain(u *ui) { showSnapshot(u, "explain", explainText) }
 
 // contextSnapshot is what is known of the context.
 type contextSnapshot struct {
@@ -37,16 +37,16 @@ type contextSnapshot struct {
 	path  []agent.Shown
 }
 
-func showSnapshot(f front, title string, text func(x *contextSnapshot, width int) string) {
-	a := f.host().Agent()
-	get(f, "looking at the context", title, func(ctx context.Context) (x contextSnapshot, err error) {
+func showSnapshot(u *ui, title string, text func(x *contextSnapshot, width int) string) {
+	a := u.cfg.Host.Agent()
+	get(u, "looking at the context", title, func(ctx context.Context) (x contextSnapshot, err error) {
 		if x.Explanation, err = a.Explain(ctx); err == nil {
 			x.path, err = a.Path(ctx)
 		}
 		return x, err
 	}, func(x contextSnapshot) {
 		x.state = a.State()
-		f.soon(title, func() { f.show(title, func(width int) string { return text(&x, width) }) })
+		u.soon(title, func() { u.show(title, func(width int) string { return text(&x, width) }) })
 	})
 }
 
@@ -180,19 +180,19 @@ func explainText(x *contextSnapshot, width int) string {
 // recallMost is how much of an entry is shown at once, in characters.
 const recallMost = 400_000
 
-func recallText(f front, args string) {
+func recallText(u *ui, args string) {
 	if args == "" {
-		f.edit("recall: words to look for, \"a phrase\", or an id", "", true, func(text string) {
+		u.edit("recall: words to look for, \"a phrase\", or an id", "", func(text string) {
 			if text = strings.TrimSpace(text); text != "" {
-				recallText(f, text)
+				recallText(u, text)
 			}
 		})
 		return
 	}
-	a := f.host().Agent()
+	a := u.cfg.Host.Agent()
 	var got *clew.Recalled
 	var found *clew.Found
-	f.run("looking for it", func(ctx context.Context) (err error) {
+	u.run("looking for it", func(ctx context.Context) (err error) {
 		if id := bareID(args); !strings.ContainsAny(id, " \"") && len(id) >= 4 {
 			if got, err = a.Recall(ctx, id, clew.RecallOptions{Max: recallMost}); err == nil {
 				return nil
@@ -203,18 +203,18 @@ func recallText(f front, args string) {
 		return err
 	}, func(err error) {
 		switch {
-		case failed(f, "recall", err):
+		case failed(u, "recall", err):
 		case got != nil:
-			f.soon("what was found", func() { showRecalled(f, got, args) })
+			u.soon("what was found", func() { showRecalled(u, got, args) })
 		case len(found.Hits) == 0:
-			f.note("nothing in this session has " + args)
+			u.note("nothing in this session has " + args)
 		default:
-			f.soon("what was found", func() { showFound(f, found, args) })
+			u.soon("what was found", func() { showFound(u, found, args) })
 		}
 	})
 }
 
-func showFound(f front, found *clew.Found, words string) {
+func showFound(u *ui, found *clew.Found, words string) {
 	var items []widget.Item
 	seen := map[string]bool{} // a call may be the pair of several hits
 	for _, h := range found.Hits {
@@ -241,17 +241,17 @@ func showFound(f front, found *clew.Found, words string) {
 	if found.Next > 0 {
 		title += fmt.Sprintf(", the best %d", found.Next)
 	}
-	a := f.host().Agent()
-	f.pick(&list{PickerOptions: widget.PickerOptions{Title: title}, items: items, picked: func(id string) {
-		get(f, "reading it", "recall", func(ctx context.Context) (*clew.Recalled, error) {
+	a := u.cfg.Host.Agent()
+	u.pick(&list{PickerOptions: widget.PickerOptions{Title: title}, items: items, picked: func(id string) {
+		get(u, "reading it", "recall", func(ctx context.Context) (*clew.Recalled, error) {
 			return a.Recall(ctx, id, clew.RecallOptions{Max: recallMost})
 		}, func(got *clew.Recalled) {
-			f.soon("what was found", func() { showRecalled(f, got, id) })
+			u.soon("what was found", func() { showRecalled(u, got, id) })
 		})
 	}})
 }
 
-func showRecalled(f front, r *clew.Recalled, handle string) {
+func showRecalled(u *ui, r *clew.Recalled, handle string) {
 	what := cmp.Or(string(r.Role), "entry")
 	if r.Tool != "" {
 		what += " of " + r.Tool
@@ -263,12 +263,12 @@ func showRecalled(f front, r *clew.Recalled, handle string) {
 	if r.Next > 0 {
 		text += fmt.Sprintf("\n\n… %d of %d characters; clew recall prints all", r.Next, r.Total)
 	}
-	f.showText(what+" [#"+handle+"]", text)
+	u.showText(what+" [#"+handle+"]", text)
 }
 
-func cost(f front) {
-	t := f.host().Agent().State().Totals
-	f.show("cost", func(width int) string { return costText(t, width) })
+func cost(u *ui) {
+	t := u.cfg.Host.Agent().State().Totals
+	u.show("cost", func(width int) string { return costText(t, width) })
 }
 
 func costText(t agent.Totals, width int) string {

@@ -19,19 +19,19 @@ import (
 
 // compactFirst shows what a compaction would do, to be edited before it is applied; it makes it
 // at once where the user does not want that.
-func compactFirst(f front, req agent.CompactRequest) {
-	if !f.previews() {
-		compactNow(f, req)
+func compactFirst(u *ui, req agent.CompactRequest) {
+	if u.cfg.NoPreview {
+		compactNow(u, req)
 		return
 	}
-	a := f.host().Agent()
+	a := u.cfg.Host.Agent()
 	req.Preview = true
-	get(f, "making a preview of the compaction", "compact", func(ctx context.Context) (*agent.CompactReport, error) { return a.Compact(ctx, req) }, func(rep *agent.CompactReport) {
+	get(u, "making a preview of the compaction", "compact", func(ctx context.Context) (*agent.CompactReport, error) { return a.Compact(ctx, req) }, func(rep *agent.CompactReport) {
 		if !rep.Act {
-			f.note(nothing(rep.Why))
+			u.note(nothing(rep.Why))
 			return
 		}
-		f.soon("the preview of the compaction", func() { showPreview(f, rep, req) })
+		u.soon("the preview of the compaction", func() { showPreview(u, rep, req) })
 	})
 }
 
@@ -62,12 +62,12 @@ func previewHead(rep *agent.CompactReport) []string {
 	return head
 }
 
-func showPreview(f front, rep *agent.CompactReport, req agent.CompactRequest) {
+func showPreview(u *ui, rep *agent.CompactReport, req agent.CompactRequest) {
 	head := previewHead(rep)
 	if rep.Summary == "" {
-		yesNo(f, widget.Question{Title: "compact?", Text: strings.Join(head, "\n")}, true, "yes", "no, leave it as it is", func() {
+		yesNo(u, widget.Question{Title: "compact?", Text: strings.Join(head, "\n")}, true, "yes", "no, leave it as it is", func() {
 			req.Preview = false
-			compactNow(f, req)
+			compactNow(u, req)
 		})
 		return
 	}
@@ -75,13 +75,13 @@ func showPreview(f front, rep *agent.CompactReport, req agent.CompactRequest) {
 	if rep.Summarizer != "" {
 		title += " by " + by(rep.Summarizer)
 	}
-	editSummary(f, head, title+", to be edited: Ctrl+S applies it", rep, rep.Summary)
+	editSummary(u, head, title+", to be edited: Ctrl+S applies it", rep, rep.Summary)
 }
 
 // editSummary lets the user change a summary and applies it. Where the engine takes another
 // one after all, the user is told, and has the text back.
-func editSummary(f front, head []string, title string, rep *agent.CompactReport, text string) {
-	provider, name, _ := strings.Cut(f.host().Agent().State().Model, "/")
+func editSummary(u *ui, head []string, title string, rep *agent.CompactReport, text string) {
+	provider, name, _ := strings.Cut(u.cfg.Host.Agent().State().Model, "/")
 	count := token.HeuristicFor(provider, name)
 	most := max(rep.SummaryLimit, count.Text(rep.Summary))
 	note := func(text string) (string, bool) {
@@ -94,48 +94,48 @@ func editSummary(f front, head []string, title string, rep *agent.CompactReport,
 		}
 		return fmt.Sprintf("~%s of %s tokens, %s", widget.Tokens(n), widget.Tokens(most), widget.Counted(utf8.RuneCountInString(text), "character")), false
 	}
-	f.editWith(head, title, text, note, func(text string) {
-		compactNow(f, agent.CompactRequest{Summary: text, FirstKept: rep.FirstKept})
+	u.editWith(head, title, text, note, func(text string) {
+		compactNow(u, agent.CompactRequest{Summary: text, FirstKept: rep.FirstKept})
 	})
 }
 
 // compactNow makes a pass, and says what its events do not.
-func compactNow(f front, req agent.CompactRequest) {
-	a := f.host().Agent()
+func compactNow(u *ui, req agent.CompactRequest) {
+	a := u.cfg.Host.Agent()
 	var rep *agent.CompactReport
-	f.run("compacting", func(ctx context.Context) (err error) {
+	u.run("compacting", func(ctx context.Context) (err error) {
 		rep, err = a.Compact(ctx, req)
 		return err
 	}, func(err error) {
 		switch {
 		case err != nil && cancelled(err): // the events have said so, if it had begun
 		case err != nil:
-			f.fail("compact", err)
+			u.fail("compact", err)
 		case !rep.Act:
-			f.note(nothing(rep.Why))
+			u.note(nothing(rep.Why))
 		case len(rep.Deleted) > 0:
-			f.note(widget.Counted(len(rep.Deleted), "file") + " of what was offloaded deleted: nothing names them any more")
+			u.note(widget.Counted(len(rep.Deleted), "file") + " of what was offloaded deleted: nothing names them any more")
 		}
 		if err == nil && rep.Act && req.Summary != "" && rep.Summarizer != "user" && rep.Summarizer != "" {
-			f.fault("your summary was too long beside the user's words, and " + rep.Summarizer + " made another one. Your text is open again: /undo, then /compact, takes a shorter one")
-			f.showText("your summary, which was not taken", req.Summary)
+			u.fault("your summary was too long beside the user's words, and " + rep.Summarizer + " made another one. Your text is open again: /undo, then /compact, takes a shorter one")
+			u.showText("your summary, which was not taken", req.Summary)
 		}
 	})
 }
 
 // undoCompaction takes the last pass back.
-func undoCompaction(f front) {
-	undoWith(f, session.UndoOptions{}, func(err error) {
+func undoCompaction(u *ui) {
+	undoWith(u, session.UndoOptions{}, func(err error) {
 		var later *session.LaterError
 		if !errors.As(err, &later) {
-			failed(f, "undo", err)
+			failed(u, "undo", err)
 			return
 		}
 		text := widget.Counted(later.Messages, "message")
 		if later.Edits > 0 {
 			text += " and " + widget.Counted(later.Edits, "edit")
 		}
-		f.choose(widget.Question{
+		u.choose(widget.Question{
 			Title: "the conversation went on after the compaction", Text: "What came after it: " + text + ".", Safe: 2,
 			Options: []widget.Option{
 				{ID: "back", Key: "b", Text: "go back to before it; later messages stay on their branch"},
@@ -145,43 +145,43 @@ func undoCompaction(f front) {
 		}, true, func(option string) {
 			switch option {
 			case "back":
-				goBefore(f, later.Pass)
+				goBefore(u, later.Pass)
 			case "keep":
-				undoWith(f, session.UndoOptions{KeepLater: true}, func(err error) { failed(f, "undo", err) })
+				undoWith(u, session.UndoOptions{KeepLater: true}, func(err error) { failed(u, "undo", err) })
 			}
 		})
 	})
 }
 
 // undoWith takes the last pass back; other is called where that failed.
-func undoWith(f front, opt session.UndoOptions, other func(error)) {
-	a := f.host().Agent()
-	var u session.Undone
-	f.run("taking the compaction back", func(ctx context.Context) (err error) {
-		u, err = a.Undo(ctx, opt)
+func undoWith(u *ui, opt session.UndoOptions, other func(error)) {
+	a := u.cfg.Host.Agent()
+	var done session.Undone
+	u.run("taking the compaction back", func(ctx context.Context) (err error) {
+		done, err = a.Undo(ctx, opt)
 		return err
 	}, func(err error) {
 		switch {
 		case err != nil:
 			other(err)
-		case u.Redo:
-			f.note("the compaction is done again; /undo takes it back")
+		case done.Redo:
+			u.note("the compaction is done again; /undo takes it back")
 		default:
-			f.note("the context is as it was before the compaction; /undo again redoes it")
+			u.note("the context is as it was before the compaction; /undo again redoes it")
 		}
 	})
 }
 
 // goBefore goes to where the conversation stood before a pass.
-func goBefore(f front, pass string) {
-	a := f.host().Agent()
-	get(f, "going back", "move", func(ctx context.Context) (*clew.Branched, error) {
+func goBefore(u *ui, pass string) {
+	a := u.cfg.Host.Agent()
+	get(u, "going back", "move", func(ctx context.Context) (*clew.Branched, error) {
 		e, err := a.Session().Log().Store().Get(ctx, pass)
 		if err != nil {
 			return nil, err
 		}
 		return a.Navigate(ctx, e.ParentID, clew.BranchOptions{})
-	}, func(b *clew.Branched) { arrived(f, b) })
+	}, func(b *clew.Branched) { arrived(u, b) })
 }
 
 // countedThat writes "1 message waits", "2 messages wait".
@@ -193,9 +193,9 @@ func countedThat(n int, word, verb string) string {
 }
 
 // arrived says where a move has led.
-func arrived(f front, b *clew.Branched) {
+func arrived(u *ui, b *clew.Branched) {
 	if b.Why != "" {
-		f.note(b.Why)
+		u.note(b.Why)
 	}
 	if b.Leaf != b.From {
 		text := "moved"
@@ -207,40 +207,40 @@ func arrived(f front, b *clew.Branched) {
 		} else if b.Summary != nil {
 			text += ", and a summary of them is told here"
 		}
-		f.note(text)
+		u.note(text)
 	}
-	if b.Text != "" && !f.offer(b.Text) {
-		f.note("the message that stood here was not put into the editor, where you have typed something: " + text.FirstLine(b.Text))
+	if b.Text != "" && !u.ed.Offer(b.Text) {
+		u.note("the message that stood here was not put into the editor, where you have typed something: " + text.FirstLine(b.Text))
 	}
 }
 
-func pin(f front, id string) {
-	pickMessage(f, id, "pin an entry, so that it is never summarized", "there is nothing to pin", func(s agent.Shown) bool {
+func pin(u *ui, id string) {
+	pickMessage(u, id, "pin an entry, so that it is never summarized", "there is nothing to pin", func(s agent.Shown) bool {
 		r := s.Message.Role
 		return !s.Fate.Pinned && (r == message.RoleUser || r == message.RoleAssistant)
-	}, func(id string) { setPin(f, id, true) })
+	}, func(id string) { setPin(u, id, true) })
 }
 
-func unpin(f front, id string) {
-	pickMessage(f, id, "unpin", "nothing is pinned", func(s agent.Shown) bool { return s.Fate.Pinned }, func(id string) { setPin(f, id, false) })
+func unpin(u *ui, id string) {
+	pickMessage(u, id, "unpin", "nothing is pinned", func(s agent.Shown) bool { return s.Fate.Pinned }, func(id string) { setPin(u, id, false) })
 }
 
 // omit takes a message out of the context, or all from one to another: "id" or "id id". What it
 // did the events say.
-func omit(f front, ids string) {
-	pickMessage(f, ids, "omit a message; /undo brings it back", "there is nothing to omit", func(s agent.Shown) bool {
+func omit(u *ui, ids string) {
+	pickMessage(u, ids, "omit a message; /undo brings it back", "there is nothing to omit", func(s agent.Shown) bool {
 		return s.Fate.Fate == compact.FateVerbatim || s.Fate.Fate == compact.FateEdited
-	}, func(ids string) { omitFromTo(f, ids) })
+	}, func(ids string) { omitFromTo(u, ids) })
 }
 
-func omitFromTo(f front, ids string) {
+func omitFromTo(u *ui, ids string) {
 	from, to, _ := strings.Cut(ids, " ")
-	a := f.host().Agent()
-	get(f, "taking it out of the context", "omit", func(ctx context.Context) (*agent.CompactReport, error) {
+	a := u.cfg.Host.Agent()
+	get(u, "taking it out of the context", "omit", func(ctx context.Context) (*agent.CompactReport, error) {
 		return a.Omit(ctx, bareID(from), bareID(strings.TrimSpace(to)))
 	}, func(rep *agent.CompactReport) {
 		if !rep.Act {
-			f.note("nothing was omitted: " + rep.Why)
+			u.note("nothing was omitted: " + rep.Why)
 		}
 	})
 }
@@ -249,12 +249,12 @@ func omitFromTo(f front, ids string) {
 func bareID(s string) string { return strings.Trim(s, "[]#") }
 
 // pickMessage lets the user take a message that was said, where none was named.
-func pickMessage(f front, id, title, none string, want func(agent.Shown) bool, picked func(id string)) {
+func pickMessage(u *ui, id, title, none string, want func(agent.Shown) bool, picked func(id string)) {
 	if id != "" {
 		picked(id)
 		return
 	}
-	get(f, "reading the session", title, f.host().Agent().Path, func(path []agent.Shown) {
+	get(u, "reading the session", title, u.cfg.Host.Agent().Path, func(path []agent.Shown) {
 		var items []widget.Item
 		for _, s := range path {
 			if s.Message == nil || s.Type != session.TypeMessage || s.Message.Text() == "" || !want(s) {
@@ -264,26 +264,26 @@ func pickMessage(f front, id, title, none string, want func(agent.Shown) bool, p
 			items = append(items, widget.Item{ID: s.ID, Cells: []string{text.FirstLine(said), string(s.Message.Role), s.Time.Local().Format("15:04")}, Detail: "[#" + s.ID + "] " + said})
 		}
 		if len(items) == 0 {
-			f.note(none)
+			u.note(none)
 			return
 		}
-		f.soon("the list", func() {
-			f.pick(&list{PickerOptions: widget.PickerOptions{Title: title}, items: items, at: items[len(items)-1].ID, picked: picked})
+		u.soon("the list", func() {
+			u.pick(&list{PickerOptions: widget.PickerOptions{Title: title}, items: items, at: items[len(items)-1].ID, picked: picked})
 		})
 	})
 }
 
-func setPin(f front, id string, on bool) {
+func setPin(u *ui, id string, on bool) {
 	id = bareID(id)
-	a := f.host().Agent()
-	f.quietly(func(ctx context.Context) error { return a.Pin(ctx, id, on) }, func(err error) {
+	a := u.cfg.Host.Agent()
+	u.quietly(func(ctx context.Context) error { return a.Pin(ctx, id, on) }, func(err error) {
 		switch {
 		case err != nil:
-			f.fail("", err)
+			u.fail("", err)
 		case on:
-			f.note("pinned: [#" + id + "] stays word for word through every compaction")
+			u.note("pinned: [#" + id + "] stays word for word through every compaction")
 		default:
-			f.note("[#" + id + "] is not pinned any more")
+			u.note("[#" + id + "] is not pinned any more")
 		}
 	})
 }

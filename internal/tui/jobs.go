@@ -7,9 +7,6 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
-
-	"github.com/clew-dev/clew/agent"
-	"github.com/clew-dev/clew/internal/agent/rpc"
 )
 
 // tasks are the goroutines that work beside the program. After wait none is left, and
@@ -62,6 +59,7 @@ func (t *tasks) after(d time.Duration, msg tea.Msg) tea.Cmd {
 type job struct {
 	what   string
 	since  time.Time
+	said   bool // it was printed; see plain
 	asks   bool // it was begun over a question, so that what it brings may cover that
 	cancel context.CancelFunc
 	then   func(error)
@@ -73,53 +71,37 @@ type jobMsg struct {
 	err error
 }
 
-// base is what both kinds of terminal stand on.
-type base struct {
-	cfg   Config
-	tasks *tasks
-	jobs  []*job
-	now   *job // whose end is being dealt with
-	state agent.State
-	start func(tea.Cmd) // begins a task; what that returns comes back as a message
-}
-
-func (b *base) host() rpc.Host { return b.cfg.Host }
-
-func (b *base) previews() bool { return !b.cfg.NoPreview }
-
-func (b *base) asksOnMoves() bool { return !b.cfg.MoveAtOnce }
-
 // run does something beside the program; then is called when it has ended.
-func (b *base) run(what string, work func(ctx context.Context) error, then func(error)) {
-	ctx, cancel := context.WithCancel(b.tasks.ctx)
-	j := &job{what: what, since: b.cfg.Clock(), cancel: cancel, then: then}
-	b.jobs = append(b.jobs, j)
-	b.start(b.tasks.cmd(func(context.Context) tea.Msg { return jobMsg{j, work(ctx)} }))
+func (u *ui) run(what string, work func(ctx context.Context) error, then func(error)) {
+	ctx, cancel := context.WithCancel(u.tasks.ctx)
+	j := &job{what: what, since: u.cfg.Clock(), asks: len(u.asks) > 0, cancel: cancel, then: then}
+	u.jobs = append(u.jobs, j)
+	u.do(u.tasks.cmd(func(context.Context) tea.Msg { return jobMsg{j, work(ctx)} }))
 }
 
 // finish takes a job off the list and calls what is to follow.
-func (b *base) finish(m jobMsg) {
+func (u *ui) finish(m jobMsg) {
 	m.cancel()
-	b.jobs = slices.DeleteFunc(slices.Clone(b.jobs), func(j *job) bool { return j == m.job })
+	u.jobs = slices.DeleteFunc(slices.Clone(u.jobs), func(j *job) bool { return j == m.job })
 	if m.then != nil {
-		b.now = m.job
+		u.now = m.job
 		m.then(m.err)
-		b.now = nil
+		u.now = nil
 	}
 }
 
 // quietly does something beside the program that takes no time worth showing.
-func (b *base) quietly(work func(ctx context.Context) error, then func(error)) {
-	b.start(b.tasks.cmd(func(ctx context.Context) tea.Msg {
+func (u *ui) quietly(work func(ctx context.Context) error, then func(error)) {
+	u.do(u.tasks.cmd(func(ctx context.Context) tea.Msg {
 		return jobMsg{&job{cancel: func() {}, then: then}, work(ctx)}
 	}))
 }
 
 // stopJob cancels what the user waits for, if there is something.
-func (b *base) stopJob() bool {
-	n := len(b.jobs)
+func (u *ui) stopJob() bool {
+	n := len(u.jobs)
 	if n > 0 {
-		b.jobs[n-1].cancel()
+		u.jobs[n-1].cancel()
 	}
 	return n > 0
 }

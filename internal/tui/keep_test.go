@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -26,7 +27,12 @@ func (h *fakeHost) DraftFile() (string, error) { return filepath.Join(h.dir, "x"
 // TestDraftIsKept: Ctrl+C twice leaves only where nothing is typed between, and what stands
 // in the editor then is offered the next time.
 func TestDraftIsKept(t *testing.T) {
-	x := newTerm(t, nil)
+	x := newTerm(t, func(h *fakeHost, _ *Config) {
+		if err := errors.Join(os.Mkdir(filepath.Join(h.dir, "x"), 0o700), os.WriteFile(filepath.Join(h.dir, "x", "draft"), []byte("of before"), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	})
+	x.until("the draft of before", func() bool { return x.u.ed.Text() == "of before" })
 	x.press("ctrl+c")
 	x.typed("a draft")
 	x.press("ctrl+c")

@@ -53,6 +53,10 @@ func (u *ui) show(title string, text func(width int) string) {
 	u.open(&pager{u: u, title: title, text: text})
 }
 
+func (u *ui) showDiff(title, unified string) {
+	u.open(&pager{u: u, title: title, text: func(int) string { return unified }, diff: true})
+}
+
 // showText opens a text as it is; i puts it into the editor.
 func (u *ui) showText(title, text string) {
 	p := &pager{u: u, title: title, text: func(int) string { return text }}
@@ -159,13 +163,9 @@ type formView struct {
 	done        func(text string)
 }
 
-// edit lets the user change a text; Escape leaves it, and nothing is called.
-func (u *ui) edit(title, text string, single bool, done func(string)) {
-	f := widget.NewForm(u.theme, title, text)
-	if single {
-		f = widget.NewLineForm(u.theme, title, text)
-	}
-	u.open(&formView{Form: f, u: u, done: done})
+// edit lets the user change a line; Escape leaves it, and nothing is called.
+func (u *ui) edit(title, text string, done func(string)) {
+	u.open(&formView{Form: widget.NewLineForm(u.theme, title, text), u: u, done: done})
 }
 
 // editWith lets the user change a text after reading something about it.
@@ -209,8 +209,9 @@ func (f *formView) update(msg tea.Msg) {
 // dialogView asks the user something about what he or she has just done.
 type dialogView struct {
 	*widget.Dialog
-	u    *ui
-	then func(option string)
+	u        *ui
+	question widget.Question
+	then     func(option string)
 }
 
 // choose asks the user. Escape chooses the safe option. Keys typed before it
@@ -228,7 +229,7 @@ func (u *ui) choose(q widget.Question, sudden bool, then func(option string)) {
 			return now
 		}
 	}
-	u.open(&dialogView{Dialog: widget.NewDialog(u.theme, q, clock), u: u, then: then})
+	u.open(&dialogView{Dialog: widget.NewDialog(u.theme, q, clock), u: u, question: q, then: then})
 }
 
 func (d *dialogView) update(msg tea.Msg) {
@@ -272,6 +273,13 @@ func (l *list) set(items []widget.Item) {
 	}
 }
 
+// leave closes the list, if it is shown.
+func (l *list) leave() {
+	if l.view != nil {
+		l.view.u.close(l.view)
+	}
+}
+
 // pick opens a list.
 func (u *ui) pick(l *list) {
 	l.Delete, l.Rename = l.deleted != nil, l.renamed != nil
@@ -299,8 +307,9 @@ func (p *pickView) update(msg tea.Msg) {
 // treeView shows the tree of the session.
 type treeView struct {
 	*widget.Tree
-	u  *ui
-	do func(msg any)
+	u     *ui
+	nodes []widget.Node
+	do    func(msg any)
 }
 
 func (t *treeView) update(msg tea.Msg) {
@@ -311,4 +320,20 @@ func (t *treeView) update(msg tea.Msg) {
 	default:
 		t.do(out)
 	}
+}
+
+// tree opens the tree.
+func (u *ui) tree(nodes []widget.Node, do func(t *treeView, msg any)) {
+	t := &treeView{Tree: widget.NewTree(u.theme), u: u}
+	t.SetNodes(nodes)
+	t.do = func(msg any) { do(t, msg) }
+	u.open(t)
+}
+
+func (t *treeView) leave() { t.u.close(t) }
+
+// SetNodes replaces the nodes.
+func (t *treeView) SetNodes(nodes []widget.Node) {
+	t.nodes = nodes
+	t.Tree.SetNodes(nodes)
 }

@@ -2,9 +2,6 @@ package tui
 
 import (
 	"bufio"
-	"cmp"
-	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -13,359 +10,299 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
-	"github.com/muesli/cancelreader"
 
 	"github.com/clew-dev/clew/agent"
-	"github.com/clew-dev/clew/internal/agent/tool"
 	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/internal/tui/widget"
-	"github.com/clew-dev/clew/message"
-	"github.com/clew-dev/clew/session"
 )
 
-// plain is the terminal for screen readers, and for terminals that can't be drawn on: lines
-// that come one after the other, and questions that are answered with a line.
+// plain is the terminal for screen readers, and for terminals that can't be drawn on. Behind it is the same screen, which
+// nobody sees: what that would show is printed in lines that come one after the other, and what it would open is answered
+// with a line.
 type plain struct {
-	base
-	ctx  context.Context
-	msgs chan tea.Msg
+	*ui
+	open   overlay           // that was printed
+	answer func(line string) // to what is open; nil: a line is for the agent
+	asking string            // the id of the question that was printed
+	since  time.Time         // when it was
 
-	asks  []agent.Question
-	since time.Time       // when the question was asked
-	calls map[string]call // that have begun
-	seen  map[string]bool
-	// prompts are what the next line answers, the last one first.
-	prompts []func(line string)
-	again   []func() // opens what waits for the user; see soon
-	ended   bool
+	ended  bool // nothing more can be typed
+	waited bool // and the agent has ended what it was given
+	err    error
 }
 
-// call is a tool call that runs.
-type call struct{ line string }
-
-var _ front = (*plain)(nil)
-
-// runPlain talks with the user in lines.
-func runPlain(ctx context.Context, c Config) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	in, err := cancelreader.NewReader(c.In)
-	if err != nil { // a file can't be waited for, and need not be: reading it never blocks
-		in, err = cancelreader.NewReader(struct{ io.Reader }{c.In})
-	}
-	if err != nil {
-		return fmt.Errorf("the terminal: %w", err)
-	}
-	lines, read := make(chan string), make(chan error, 1)
-	p := &plain{base: base{cfg: c, tasks: &tasks{ctx: ctx}}, ctx: ctx, msgs: make(chan tea.Msg), calls: map[string]call{}, seen: map[string]bool{}}
-	p.start = func(work tea.Cmd) {
-		go func() {
-			select {
-			case p.msgs <- work():
-			case <-ctx.Done():
-			}
-		}()
-	}
-	go func() { read <- readLines(ctx, in, lines) }()
-	err = p.loop(lines, read)
-	cancel()
-	in.Cancel()
-	p.tasks.wait()
-	return errors.Join(err, in.Close())
-}
+// lineMsg is a line that was typed, endMsg says that there are no more.
+type (
+	lineMsg string
+	endMsg  struct{ err error }
+)
 
 // maxLine is how long a line may be that is typed, in bytes.
 const maxLine = 4 << 20
 
 // readLines sends what is typed, line by line.
-func readLines(ctx context.Context, in io.Reader, to chan<- string) error {
+func readLines(in io.Reader, send func(tea.Msg)) {
 	s := bufio.NewScanner(in)
 	s.Buffer(nil, maxLine)
 	for s.Scan() {
-		select {
-		case to <- strings.TrimRight(s.Text(), "\r"):
-		case <-ctx.Done():
-			return nil
-		}
+		send(lineMsg(strings.TrimRight(s.Text(), "\r")))
 	}
-	return s.Err()
+	send(endMsg{s.Err()})
 }
 
-func (p *plain) loop(lines <-chan string, read <-chan error) error {
-	p.state = p.cfg.Host.Agent().State()
-	begin(p, p.cfg)
-	p.history()
-	for _, q := range p.cfg.Host.Agent().Questions() {
-		p.asked(q)
-	}
-	if p.cfg.First != "" {
-		p.line(p.cfg.First)
-	}
-	for !p.ended {
-		select {
-		case <-p.ctx.Done():
-			return nil
-		case <-p.cfg.Events.Ready():
-			for _, e := range p.cfg.Events.Take() {
-				p.event(e)
-			}
-		case m := <-p.msgs:
-			p.finish(m.(jobMsg))
-		case l := <-lines:
-			p.line(l)
-		case err := <-read:
-			if err != nil {
-				return fmt.Errorf("can't read what is typed: %w", err)
-			}
-			return p.last()
-		}
-	}
-	return nil
+// Init implements tea.Model.
+func (p *plain) Init() tea.Cmd {
+	p.begin()
+	return p.step(nil)
 }
 
-// last lets the agent finish what it was given, when nothing more can be typed.
-func (p *plain) last() error {
-	a := p.cfg.Host.Agent()
-	waiting := true
-	var failed error
-	p.quietly(a.Wait, func(err error) { waiting, failed = false, err })
-	for {
-		// The events come a little later than what they tell of.
-		if now := a.State(); !waiting && now.Leaf == p.state.Leaf && now.Doing == p.state.Doing && len(p.asks) == 0 {
-			return failed
-		}
-		select {
-		case <-p.ctx.Done():
-			return nil
-		case <-p.cfg.Events.Ready():
-			for _, e := range p.cfg.Events.Take() {
-				p.event(e)
-				if e.Kind == agent.KindAsk { // nobody is there to answer
-					if err := a.Answer(e.Question.ID, agent.Reply{}); err != nil {
-						p.fail("", err)
-					}
-				}
-			}
-		case m := <-p.msgs:
-			p.finish(m.(jobMsg))
-		}
-	}
-}
+// View implements tea.Model.
+func (p *plain) View() tea.View { return tea.View{} }
 
-// say prints lines. What can't be printed ends the program: nobody would know why
-// nothing comes.
-func (p *plain) say(text string) {
-	text = strings.TrimRight(widget.Sanitize(text), "\n ")
-	if _, err := io.WriteString(p.cfg.Out, text+"\n"); err != nil {
+// Update implements tea.Model.
+func (p *plain) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	switch msg := msg.(type) {
+	case lineMsg:
+		p.line(string(msg))
+	case endMsg:
 		p.ended = true
+		if msg.err != nil {
+			p.err = fmt.Errorf("can't read what is typed: %w", msg.err)
+			p.quitting = true
+		}
+	case eventsMsg:
+		for _, e := range msg {
+			p.event(e)
+		}
+		p.do(p.listen(frame))
+		return p, p.step(nil)
+	case loadedMsg:
+		p.read(msg)
+		return p, p.step(nil)
+	}
+	return p, p.step(msg)
+}
+
+// step lets the screen deal with a message, and prints what has changed.
+func (p *plain) step(msg tea.Msg) tea.Cmd {
+	_, cmd := p.ui.Update(msg)
+	p.print()
+	p.present()
+	if p.ended {
+		p.last()
+	}
+	_, more := p.ui.Update(nil)
+	return tea.Batch(cmd, more)
+}
+
+// last lets the agent finish what it was given, and leaves then. Nobody is there to answer.
+func (p *plain) last() {
+	a := p.cfg.Host.Agent()
+	switch now := a.State(); {
+	case p.quitting || p.sending || len(p.outbox) > 0 || len(p.jobs) > 0 || p.loading:
+	case p.answer != nil:
+		p.line("")
+	case len(p.asks) > 0:
+		p.ui.reply(p.asks[0], agent.Reply{})
+	case !p.waited:
+		p.run("", a.Wait, func(err error) { p.waited, p.err = true, err })
+	case now.Leaf == p.state.Leaf && now.Doing == p.state.Doing: // the events come a little later than what they tell of
+		p.quitting = true
 	}
 }
 
-// shownAtStart is how many messages of a session that goes on are printed.
+// say prints lines. What can't be printed ends the program: nobody would know why nothing comes.
+func (p *plain) say(text string) {
+	if _, err := io.WriteString(p.cfg.Out, strings.TrimRight(widget.Sanitize(text), "\n ")+"\n"); err != nil {
+		p.quitting = true
+	}
+}
+
+// shownAtStart is how much of a session that goes on is printed, in messages and calls.
 const shownAtStart = 6
 
-// history prints the end of what was said.
-func (p *plain) history() {
-	path, err := p.cfg.Host.Agent().Path(p.ctx)
-	if err != nil {
-		p.fail("the session can't be read", err)
+// read takes in the path of a session. What is before its end is not printed.
+func (p *plain) read(m loadedMsg) {
+	if m.gen != p.gen {
 		return
 	}
-	for _, s := range path {
-		p.seen[s.ID] = true
+	wait := p.held
+	p.held = nil
+	p.loaded(m)
+	before := slices.DeleteFunc(slices.Clone(p.log.items), func(it *item) bool { return it.entry == "" })
+	if before = before[:max(len(before)-shownAtStart, 0)]; len(before) > 0 || m.more {
+		p.say("Earlier messages are not printed; /recall finds them.")
 	}
-	if n := len(path) - shownAtStart; n > 0 {
-		p.say(fmt.Sprintf("%s before this; /recall finds them.", widget.Counted(n, "entry")))
-		path = path[n:]
+	for _, it := range before {
+		it.said, _ = lineOf(it)
 	}
-	for _, s := range path {
-		if s.Message != nil {
-			p.message(s.Message)
-		}
-	}
-}
-
-// message prints what a message says.
-func (p *plain) message(m *message.Message) {
-	switch m.Role {
-	case message.RoleUser:
-		who := "You: "
-		if !m.UserWords() {
-			who = "Told the model: "
-		}
-		p.say(who + m.Text() + images(m))
-	case message.RoleAssistant:
-		if text := strings.TrimSpace(m.Text()); text != "" {
-			p.say("clew: " + text)
-		}
-	case message.RoleToolResult:
-		p.result(m)
-	case message.RoleBashExecution:
-		p.say("Command " + m.Command + ": " + strings.TrimSpace(m.Output))
-	case message.RoleBranchSummary, message.RoleCompactionSummary:
-		p.say("Summary of the earlier conversation: " + widget.Cut(plainSummary(m.Summary), mostSummary))
-	case message.RoleCustom:
-		if m.Display {
-			p.say(m.Text())
-		}
-	default:
+	p.print()
+	for _, e := range wait {
+		p.event(e)
 	}
 }
 
-func (p *plain) result(m *message.Message) {
-	line := m.ToolName
-	if c, ok := p.calls[m.ToolCallID]; ok && c.line != "" {
-		line = c.line
-		delete(p.calls, m.ToolCallID)
-	}
-	if m.IsError {
-		p.say("Tool " + line + ": " + cmp.Or(string(tool.OutcomeOf(m.Details)), "failed") + ": " + text.FirstLine(m.Text()))
-		return
-	}
-	p.say("Tool " + line + ": ok")
-}
-
-// event prints what an event tells.
+// event takes an event in, and prints what the screen has no lines for.
 func (p *plain) event(e agent.Event) {
+	busy, waiting := p.state.Doing != agent.DoingNothing, len(p.queue)
+	if e.Kind != agent.KindMoved { // what was printed stays
+		p.ui.event(e)
+	}
+	p.print()
 	switch e.Kind {
-	case agent.KindState:
-		p.state = *e.State
-	case agent.KindEntry:
-		if !p.seen[e.Entry.ID] {
-			p.seen[e.Entry.ID] = true
-			p.message(e.Entry.Message)
-		}
 	case agent.KindTurnStart:
 		p.say("Working; /cancel stops it.")
 	case agent.KindTurnEnd:
-		p.turnEnd(e)
-	case agent.KindToolStart:
-		p.calls[e.Tool.ID] = call{e.Tool.Line}
-	case agent.KindAsk:
-		p.asked(*e.Question)
-	case agent.KindAsked:
-		p.answered(e.Question.ID)
+		if e.Outcome == agent.OutcomeDone {
+			s := p.cfg.Host.Agent().State()
+			mark := "about "
+			if s.Measured {
+				mark = ""
+			}
+			p.say(fmt.Sprintf("Done. The context has %s%s of %s tokens.", mark, widget.Tokens(s.Tokens), widget.Tokens(s.Window)))
+		}
+	case agent.KindQueue:
+		if busy && len(e.Queue) > waiting {
+			p.say("It waits, and is delivered before the next request.")
+			p.asking = "" // what is asked is asked again
+		}
 	case agent.KindCompactionStart:
 		p.say("Compacting " + widget.Tokens(e.Compaction.Before) + " tokens.")
-	case agent.KindCompactionEnd:
-		switch c := e.Compaction; {
-		case c.Done:
-			p.say("Compacted: " + boxTitle(c) + ".")
-			p.readSummary(c.Entries)
-		case c.Aborted:
-			p.say("The compaction was cancelled; the context is as it was.")
-		case c.Error != "":
-			p.fault("the compaction failed, and the context is as it was: " + c.Error)
-		}
 	case agent.KindRetry:
 		p.say(fmt.Sprintf("Trying again in %s, attempt %d: %s", e.Retry.Wait.Round(time.Second), e.Retry.Attempt, e.Retry.Error))
-	case agent.KindWarning:
-		p.say("Warning: " + e.Text)
-	case agent.KindError:
-		p.fault(e.Text)
 	default:
 	}
 }
 
-func (p *plain) turnEnd(e agent.Event) {
-	p.calls = map[string]call{}
-	switch e.Outcome {
-	case agent.OutcomeDone:
-		s := p.cfg.Host.Agent().State()
-		mark := "about "
-		if s.Measured {
-			mark = ""
+// print prints what has come into the transcript, and what was put into the editor.
+func (p *plain) print() {
+	for _, it := range p.log.items {
+		if line, done := lineOf(it); done && line != it.said {
+			it.said = line
+			p.say(line)
 		}
-		p.say(fmt.Sprintf("Done. The context has %s%s of %s tokens.", mark, widget.Tokens(s.Tokens), widget.Tokens(s.Window)))
-	case agent.OutcomeCancelled:
-		p.say("Cancelled; what was done stays. /continue resumes.")
-	case agent.OutcomeLimit:
-		p.say("Stopped at the limit of requests for one prompt; /continue resumes.")
-	case agent.OutcomeFailed:
-		p.fault(e.Error + "\nNothing is lost: /continue tries again.")
+	}
+	if !p.ed.Empty() {
+		p.say("What stood here: " + p.ed.Text())
+		p.ed.Clear()
+	}
+	for _, j := range p.jobs {
+		if j.what != "" && !j.said {
+			j.said = true
+			p.say("Now " + j.what + "; /cancel stops it.")
+		}
 	}
 }
 
-// line does what a line says: it answers what was asked, or is sent.
+// mostSummary is how much of a summary is read out, in characters. /explain and /recall have the rest.
+const mostSummary = 600
+
+// lineOf is what is printed of an item, once it is done.
+func lineOf(it *item) (line string, done bool) {
+	title, said := it.Title(), strings.TrimSpace(it.Text())
+	switch it.Kind() {
+	case widget.BlockUser:
+		return "You: " + said, true
+	case widget.BlockAssistant:
+		return "clew: " + said, true
+	case widget.BlockTool:
+		switch status := it.Status(); {
+		case status == widget.StatusWaiting || status == widget.StatusRunning:
+			return "", false
+		case strings.HasPrefix(title, "!"):
+			return "Command " + strings.TrimLeft(title, "! ") + ": " + said, true
+		case status == widget.StatusDone:
+			return "Tool " + title + ": ok", true
+		default:
+			return "Tool " + title + ": " + status.String() + ": " + text.FirstLine(said), true
+		}
+	case widget.BlockCompaction:
+		if said != "" {
+			title += ".\nThe summary: " + widget.Cut(plainSummary(said), mostSummary)
+		}
+		return "Compacted: " + title, true
+	case widget.BlockBranch:
+		return "Summary of what was left: " + widget.Cut(plainSummary(said), mostSummary), true
+	case widget.BlockError:
+		return "Error: " + said, true
+	case widget.BlockHeader:
+		return title + ": " + strings.ReplaceAll(said, "\n", ". "), true
+	case widget.BlockNotice:
+		return said, true
+	case widget.BlockThinking:
+	}
+	return "", false
+}
+
+// line does what a line says: it answers what is open or asked, or is sent.
 func (p *plain) line(text string) {
-	if n := len(p.prompts); n > 0 {
-		answer := p.prompts[n-1]
-		p.prompts = p.prompts[:n-1]
-		answer(strings.TrimSpace(text))
-		p.openLater()
+	line := strings.TrimSpace(text)
+	if answer := p.answer; answer != nil {
+		p.answer = nil
+		answer(line)
 		return
 	}
-	if strings.TrimSpace(text) == "" {
-		return
-	}
-	if len(p.asks) > 0 && p.reply(strings.TrimSpace(text)) {
-		return
-	}
-	p.cfg.Host.Remember(text)
-	kind, rest := kindOf(text)
-	if kind != inputText {
-		command(p, kind, rest)
-		return
-	}
-	p.send(&outgoing{input: &agent.Input{Text: rest}, asIs: rest != strings.TrimSpace(text)})
-}
-
-// send expands a message and sends it.
-func (p *plain) send(o *outgoing) {
-	in, err := o.expand(p.ctx, p.cfg.Host)
-	for _, n := range o.notes {
-		p.say("Note: " + n)
-	}
-	busy := p.state.Doing != agent.DoingNothing
-	if err == nil {
-		_, err = p.cfg.Host.Agent().Send(p.ctx, in)
-	}
-	if err != nil {
-		p.fail("it was not sent", err)
-	} else if busy {
-		p.say("It waits, and is delivered before the next request.")
-	}
-	if len(p.asks) > 0 {
-		p.ask()
+	if line != "" && (len(p.asks) == 0 || !p.reply(line)) {
+		p.input(text, agent.WhenNext)
 	}
 }
 
-func (p *plain) own(text string) { p.send(&outgoing{input: &agent.Input{Text: text}}) }
+// soonest is how early after a question a line may answer it: one that was on its way does not.
+const soonest = 300 * time.Millisecond
 
-// asked takes a question in.
-func (p *plain) asked(q agent.Question) {
-	if slices.ContainsFunc(p.asks, func(a agent.Question) bool { return a.ID == q.ID }) {
-		return
+// reply answers the agent's question, if the line is an answer. Any other line is a message.
+func (p *plain) reply(line string) bool {
+	options := question(p.asks[0].Question, false).Options
+	at := slices.IndexFunc(options, func(o widget.Option) bool { return o.Key == line })
+	why, no := strings.CutPrefix(line, "n ")
+	if at < 0 && !no {
+		return false
 	}
-	p.asks = append(p.asks, q)
-	if len(p.asks) == 1 {
-		p.ask()
+	if gone := p.cfg.Clock().Sub(p.since); gone >= 0 && gone < soonest {
+		p.say("That came too early to be an answer.")
+		p.asking = ""
+	} else if no {
+		p.ui.reply(p.asks[0], agent.Reply{Why: strings.TrimSpace(why)})
+	} else {
+		p.ui.answer(options[at].ID)
 	}
+	return true
 }
 
-// ask prints the first question that waits.
-func (p *plain) ask() {
-	p.since = p.cfg.Clock()
-	w := question(p.asks[0], false)
-	bell := "\a"
-	if p.cfg.Silent {
-		bell = ""
-	}
-	if _, err := io.WriteString(p.cfg.Out, bell); err != nil {
-		p.ended = true
-	}
-	p.question(w)
-	answers := "y: yes, once. n: no. n and a text: no, and say why."
-	if rules := strings.Join(p.asks[0].Rules, ", "); rules != "" {
-		answers = "y: yes, once. a: yes, for this session: " + rules + ". A: always. n: no. n and a text: no, and say why."
-		if len(p.asks[0].Exact) > 0 {
-			answers = strings.Replace(answers, "a: yes", "e: yes, exactly this for this session. a: yes", 1)
+// present prints what is open, and the question of the agent that waits.
+func (p *plain) present() {
+	for len(p.over) > 0 && (p.answer == nil || p.open != p.over[len(p.over)-1]) {
+		p.open, p.answer = p.over[len(p.over)-1], nil
+		switch o := p.open.(type) {
+		case *pager:
+			p.page(o.title, o.text(pageWidth))
+			p.close(o)
+		case *formView:
+			p.form(o)
+		case *dialogView:
+			p.choice(o)
+		case *pickView:
+			p.pickFrom(o, o.l.items)
+		case *treeView:
+			p.treeFrom(o)
 		}
 	}
-	p.say("Answer with " + answers)
+	if len(p.over) > 0 {
+		return
+	}
+	p.open, p.answer = nil, nil
+	if len(p.asks) == 0 {
+		p.asking = ""
+	} else if q := p.asks[0].Question; q.ID != p.asking {
+		p.asking, p.since = q.ID, p.cfg.Clock()
+		if !p.cfg.Silent {
+			_, _ = io.WriteString(p.cfg.Out, "\a") // what comes next says whether it can be written
+		}
+		p.question(question(q, false))
+	}
 }
 
-// question prints what is asked.
+// question prints a question and the answers that there are.
 func (p *plain) question(q widget.Question) {
 	p.say("Question: " + q.Title)
 	for _, part := range []string{q.Text, q.Body, q.Diff} {
@@ -373,266 +310,145 @@ func (p *plain) question(q widget.Question) {
 			p.say(widget.Reveal(part))
 		}
 	}
+	var answers []string
+	for _, o := range q.Options {
+		answers = append(answers, o.Key+": "+o.Text)
+	}
+	p.say("Answer with " + strings.Join(answers, ". ") + ".")
 }
 
-func (p *plain) answered(id string) {
-	first := len(p.asks) > 0 && p.asks[0].ID == id
-	p.asks = slices.DeleteFunc(slices.Clone(p.asks), func(q agent.Question) bool { return q.ID == id })
-	if first && len(p.asks) > 0 {
-		p.ask()
+func (p *plain) choice(d *dialogView) {
+	p.question(d.question)
+	p.answer = func(line string) {
+		at := slices.IndexFunc(d.question.Options, func(o widget.Option) bool { return o.Key == line })
+		if line == "" {
+			at = d.question.Safe
+		}
+		if at < 0 {
+			p.say("That is none of the answers.")
+			return // it is asked again
+		}
+		p.close(d)
+		d.then(d.question.Options[at].ID)
 	}
 }
 
-// soonest is how early after a question a line may answer it: one that was on its way
-// does not.
-const soonest = 300 * time.Millisecond
-
-// reply answers the question, if the line is an answer. Any other line is a message.
-func (p *plain) reply(text string) bool {
-	q := p.asks[0]
-	word, why, _ := strings.Cut(text, " ")
-	var r agent.Reply
-	switch {
-	case text == "y":
-		r.Allow = true
-	case (text == "a" || text == "A") && len(q.Rules) > 0:
-		r.Allow, r.Remember = true, true
-	case text == "e" && len(q.Exact) > 0:
-		r.Allow, r.Remember, r.Exact = true, true, true
-	case word == "n":
-		r.Why = strings.TrimSpace(why)
-	default:
-		return false
-	}
-	if gone := p.cfg.Clock().Sub(p.since); gone >= 0 && gone < soonest {
-		p.say("That came too early to be an answer.")
-		p.ask()
-		return true
-	}
-	if text == "A" {
-		allowAlways(p, q.Rules)
-	}
-	if err := p.cfg.Host.Agent().Answer(q.ID, r); err != nil {
-		p.fail("the answer came too late", err)
-	}
-	p.answered(q.ID)
-	return true
-}
-
-// What follows is front.
-
-func (p *plain) note(text string) { p.say(text) }
-
-func (p *plain) fault(text string) { p.say("Error: " + text) }
-
-func (p *plain) fail(what string, err error) { p.fault(failure(what, err)) }
-
-func (p *plain) run(what string, work func(ctx context.Context) error, then func(error)) {
-	p.say("Now " + what + "; /cancel stops it.")
-	p.base.run(what, work, then)
-}
-
-// soon opens something when nothing else is asked.
-func (p *plain) soon(_ string, open func()) {
-	p.again = append(p.again, open)
-	p.openLater()
-}
-
-func (p *plain) openLater() {
-	if len(p.prompts) == 0 && len(p.again) > 0 {
-		open := p.again[0]
-		p.again = p.again[1:]
-		open()
-	}
-}
-
-// mostLines is how many lines of a page are printed.
-const mostLines = 200
-
-// mostSummary is how much of a summary is read out, in characters. /explain and /recall have
-// the rest.
-const mostSummary = 600
-
-// pageWidth is how wide tables are made.
-const pageWidth = 80
-
-func (p *plain) show(title string, text func(width int) string) { p.page(title, text(pageWidth)) }
-
-func (p *plain) showText(title, text string) { p.page(title, text) }
+const (
+	pageWidth = 80  // how wide tables are made
+	mostLines = 200 // how many lines of a page are printed
+	mostItems = 20  // how many items of a list are printed at once
+)
 
 // noBars takes away what only eyes can read.
 var noBars = strings.NewReplacer("█", "", "░", "", "│", "")
-
-// readSummary reads out the summary of a pass, if it made one.
-func (p *plain) readSummary(entries []string) {
-	a := p.host().Agent()
-	text := ""
-	p.quietly(func(ctx context.Context) error {
-		path, err := a.Path(ctx)
-		for _, s := range path {
-			if s.Type == session.TypeCompaction && slices.Contains(entries, s.ID) {
-				text = s.Message.Summary
-			}
-		}
-		return err
-	}, func(error) {
-		if text != "" {
-			p.say("The summary: " + widget.Cut(plainSummary(text), mostSummary))
-		}
-	})
-}
 
 func (p *plain) page(title, text string) {
 	p.say(title + ":")
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	for _, l := range lines[:min(len(lines), mostLines)] {
-		if strings.ContainsAny(l, "█░") {
-			if l = strings.TrimRight(noBars.Replace(l), " "); l == "" {
-				continue
-			}
+		if bare := strings.TrimRight(noBars.Replace(l), " "); bare != "" || l == "" {
+			p.say(bare)
 		}
-		p.say(l)
 	}
 	if n := len(lines) - mostLines; n > 0 {
 		p.say(fmt.Sprintf("%d more lines are not printed.", n))
 	}
 }
 
-// prompt lets the next line answer something.
-func (p *plain) prompt(text string, answer func(line string)) {
-	p.say(text)
-	p.prompts = append(p.prompts, answer)
-}
-
-// promptUntil is prompt until the line is an answer.
-func (p *plain) promptUntil(text string, answer func(line string) bool) {
-	p.prompt(text, func(line string) {
-		if !answer(line) {
-			p.promptUntil(text, answer)
+// form asks for a text: one line, or one to be read first.
+func (p *plain) form(f *formView) {
+	title, text := f.Title(), f.Text()
+	done := func(text string) {
+		if f.Note != nil {
+			if why, bad := f.Note(text); bad {
+				p.say("Error: " + why + "; nothing was changed")
+				p.close(f)
+				return
+			}
 		}
-	})
-}
-
-func (p *plain) edit(title, text string, _ bool, done func(string)) {
-	now := ""
-	if text != "" {
-		now = " Now it is: " + text + "."
+		p.close(f)
+		f.done(text)
 	}
-	p.prompt(title+"."+now+" Type a line; an empty one leaves it, a dot makes it empty.", func(line string) {
-		switch line {
-		case "":
-			p.say("Left as it was.")
-		case ".":
-			done("")
-		default:
-			done(line)
+	if f.head == nil {
+		if text != "" {
+			title += ". Now it is: " + text
 		}
-	})
-}
-
-func (p *plain) head(title string, lines ...string) { p.say(title + ": " + strings.Join(lines, ". ")) }
-
-func (p *plain) showDiff(title, unified string) { p.page(title, unified) }
-
-func (p *plain) editWith(head []string, title, text string, note func(string) (string, bool), done func(string)) {
-	take := func(text string) {
-		if why, bad := note(text); bad {
-			p.fault(why + "; nothing was changed")
-			return
+		p.say(title + ". Type a line; an empty one leaves it, a dot makes it empty.")
+		p.answer = func(line string) {
+			switch line {
+			case "":
+				p.say("Left as it was.")
+				p.close(f)
+			case ".":
+				done("")
+			default:
+				done(line)
+			}
 		}
-		done(text)
+		return
 	}
-	for _, l := range head {
+	for _, l := range f.head {
 		p.say(l)
 	}
 	p.page(title, text)
-	p.promptUntil("Answer with y: apply it. e: write another one. n: leave it as it is.", func(line string) bool {
+	p.say("Answer with y: apply it. e: write another one. n: leave it as it is.")
+	p.answer = func(line string) {
 		switch line {
 		case "y":
-			take(text)
+			done(text)
 		case "e":
 			p.say("Type the text; a line with a dot alone ends it.")
-			p.lines(nil, take)
+			p.lines(nil, done)
 		case "n", "":
 			p.say("Nothing was changed.")
-		default:
-			return false
+			p.close(f)
 		}
-		return true
-	})
+	}
 }
 
 // lines reads lines up to one with a dot alone.
 func (p *plain) lines(have []string, done func(string)) {
-	p.prompts = append(p.prompts, func(line string) {
-		if line == "." {
+	p.answer = func(line string) {
+		if line == "." || p.ended {
 			done(strings.Join(have, "\n"))
 			return
 		}
 		p.lines(append(have, line), done)
-	})
-}
-
-func (p *plain) choose(q widget.Question, _ bool, then func(option string)) {
-	p.question(q)
-	var text []string
-	for _, o := range q.Options {
-		text = append(text, o.Key+": "+o.Text)
 	}
-	p.promptUntil("Answer with "+strings.Join(text, ". ")+".", func(line string) bool {
-		at := slices.IndexFunc(q.Options, func(o widget.Option) bool { return o.Key == line })
-		switch {
-		case line == "":
-			at = q.Safe
-		case at < 0:
-			p.say("That is none of the answers.")
-			return false
-		}
-		then(q.Options[at].ID)
-		return true
-	})
 }
 
-// mostItems is how many items of a list are printed at once.
-const mostItems = 20
-
-func (p *plain) pick(l *list) {
-	if len(l.items) == 0 {
-		p.say(l.Empty)
+func (p *plain) pickFrom(l *pickView, items []widget.Item) {
+	if len(l.l.items) == 0 {
+		p.say(l.l.Empty)
+		p.close(l)
 		return
 	}
-	p.pickFrom(l, l.items)
-}
-
-func (p *plain) pickFrom(l *list, items []widget.Item) {
-	p.say(l.Title + ":")
+	p.say(l.l.Title + ":")
 	for i, it := range items[:min(len(items), mostItems)] {
 		p.say(strconv.Itoa(i+1) + ". " + strings.Join(it.Cells, ", "))
 	}
 	if n := len(items) - mostItems; n > 0 {
 		p.say(fmt.Sprintf("And %d more.", n))
 	}
-	p.prompt("Type a number, words to search for, or nothing to leave.", func(line string) {
+	p.say("Type a number, words to search for, or nothing to leave.")
+	p.answer = func(line string) {
 		n, err := strconv.Atoi(line)
 		switch {
 		case line == "":
 			p.say("Nothing was taken.")
+			p.close(l)
 		case err == nil && n >= 1 && n <= len(items):
-			l.picked(items[n-1].ID)
+			p.close(l)
+			l.l.picked(items[n-1].ID)
 		default:
-			var found []widget.Item
-			for _, it := range l.items {
-				if hasWords(it, line) {
-					found = append(found, it)
-				}
-			}
+			found := slices.DeleteFunc(slices.Clone(l.l.items), func(it widget.Item) bool { return !hasWords(it, line) })
 			if len(found) == 0 {
 				p.say("Nothing fits.")
-				found = l.items
+				found = l.l.items
 			}
 			p.pickFrom(l, found)
 		}
-	})
+	}
 }
 
 func hasWords(it widget.Item, words string) bool {
@@ -645,17 +461,10 @@ func hasWords(it widget.Item, words string) bool {
 	return true
 }
 
-// plainTree is a tree that was printed.
-type plainTree struct{}
-
-func (plainTree) SetNodes([]widget.Node) {}
-func (plainTree) leave()                 {}
-
-// tree lists what the user has said, on all branches, the newest first.
-func (p *plain) tree(nodes []widget.Node, do func(t treeFront, msg any)) {
+// treeFrom lists what was said, on all branches, the newest first.
+func (p *plain) treeFrom(t *treeView) {
 	var items []widget.Item
-	for i := len(nodes) - 1; i >= 0; i-- {
-		n := nodes[i]
+	for _, n := range slices.Backward(t.nodes) {
 		if n.Kind != widget.NodeUser && n.Kind != widget.NodeAssistant && n.Label == "" {
 			continue
 		}
@@ -671,47 +480,9 @@ func (p *plain) tree(nodes []widget.Node, do func(t treeFront, msg any)) {
 		}
 		items = append(items, widget.Item{ID: n.ID, Cells: []string{text.FirstLine(n.Text), what}})
 	}
+	p.close(t)
 	p.pick(&list{
 		PickerOptions: widget.PickerOptions{Title: "the tree, the newest first", Empty: "nothing was said yet"}, items: items,
-		picked: func(id string) { do(plainTree{}, widget.TreeSelectMsg{ID: id}) },
+		picked: func(id string) { t.do(widget.TreeSelectMsg{ID: id}) },
 	})
 }
-
-func (p *plain) offer(text string) bool {
-	p.say("What stood here: " + text)
-	return true
-}
-
-func (p *plain) copy(text string) { p.say(text) }
-
-func (p *plain) changing() {}
-
-func (p *plain) changed(err error) {
-	if err != nil {
-		return
-	}
-	p.asks, p.seen, p.calls = nil, map[string]bool{}, map[string]call{}
-	p.state = p.cfg.Host.Agent().State()
-	p.history()
-	for _, q := range p.cfg.Host.Agent().Questions() {
-		p.asked(q)
-	}
-}
-
-func (p *plain) stop() {
-	if p.stopJob() {
-		return
-	}
-	a := p.cfg.Host.Agent()
-	did := false
-	p.quietly(func(ctx context.Context) (err error) { did, err = a.Cancel(ctx); return err }, func(err error) {
-		switch {
-		case err != nil:
-			p.fail("cancel", err)
-		case !did:
-			p.say("Nothing is running.")
-		}
-	})
-}
-
-func (p *plain) quit() { p.ended = true }

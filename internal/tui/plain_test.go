@@ -174,7 +174,7 @@ func TestPlainCommands(t *testing.T) {
 	x.types("/nonsense")
 	x.reads("there is no command /nonsense")
 	x.types("/cancel")
-	x.reads("Nothing is running")
+	x.reads("nothing is running")
 	x.types("/new")
 	x.reads("a new session")
 	x.types("/quit")

@@ -222,12 +222,6 @@ func (u *ui) takeBack() {
 	})
 }
 
-// run does something that the user waits for.
-func (u *ui) run(what string, work func(ctx context.Context) error, then func(error)) {
-	u.base.run(what, work, then)
-	u.jobs[len(u.jobs)-1].asks = len(u.asks) > 0
-}
-
 // ago says how long a time is past.
 func ago(d time.Duration) string {
 	switch {

@@ -12,55 +12,77 @@ import (
 	"github.com/clew-dev/clew/internal/tui/widget"
 )
 
+// changing keeps what is sent until it is known where it goes.
+func (u *ui) changing() { u.switching = true }
+
+func (u *ui) changed(err error) {
+	u.switching = false
+	if err == nil {
+		a := u.cfg.Host.Agent()
+		u.asks, u.boxes, u.held, u.retry, u.over = nil, nil, nil, nil, nil
+		u.seen = map[string]bool{}
+		u.log.rebuild(nil)
+		u.log.items, u.log.live = nil, nil
+		u.log.end()
+		u.page, u.more = firstPage, false
+		u.state, u.queue = a.State(), a.Queue()
+		u.load()
+		for _, q := range a.Questions() {
+			u.asked(q)
+		}
+	}
+	u.next()
+}
+
 // switchTo takes another session into use.
-func switchTo(f front, what string, work func(ctx context.Context) error, then func()) {
-	f.changing()
-	f.run(what, work, func(err error) {
-		f.changed(err)
+func switchTo(u *ui, what string, work func(ctx context.Context) error, then func()) {
+	u.changing()
+	u.run(what, work, func(err error) {
+		u.changed(err)
 		switch {
 		case err == nil:
 			if then != nil {
 				then()
 			}
 		case isBusy(err):
-			f.fault("the agent is at work: wait until it is done, or cancel it with Esc, then try again")
+			u.fault("the agent is at work: wait until it is done, or cancel it with Esc, then try again")
 		default:
-			failed(f, what, err)
+			failed(u, what, err)
 		}
 	})
 }
 
-func begun(f front, _ string) {
-	switchTo(f, "beginning a session", f.host().New, func() {
-		f.note("a new session; the one before stays: /resume goes back to it")
+func begun(u *ui, _ string) {
+	switchTo(u, "beginning a session", u.cfg.Host.New, func() {
+		u.note("a new session; the one before stays: /resume goes back to it")
 	})
 }
 
-func fork(f front, id string) {
+func fork(u *ui, id string) {
 	id = bareID(id)
 	var said string
-	switchTo(f, "copying the session", func(ctx context.Context) (err error) {
-		said, err = f.host().Fork(ctx, id)
+	switchTo(u, "copying the session", func(ctx context.Context) (err error) {
+		said, err = u.cfg.Host.Fork(ctx, id)
 		return err
 	}, func() {
-		f.note("this is a copy; the session it was made of stays as it is: /resume goes back to it")
-		if said != "" && !f.offer(said) {
-			f.note("the message that stood here was not put into the editor, where you have typed something: " + text.FirstLine(said))
+		u.note("this is a copy; the session it was made of stays as it is: /resume goes back to it")
+		if said != "" && !u.ed.Offer(said) {
+			u.note("the message that stood here was not put into the editor, where you have typed something: " + text.FirstLine(said))
 		}
 	})
 }
 
-func name(f front, args string) {
-	a := f.host().Agent()
+func name(u *ui, args string) {
+	a := u.cfg.Host.Agent()
 	set := func(name string) {
 		name = widget.OneLine(name)
-		f.quietly(func(ctx context.Context) error { return a.Name(ctx, name) }, func(err error) {
+		u.quietly(func(ctx context.Context) error { return a.Name(ctx, name) }, func(err error) {
 			switch {
-			case failed(f, "name", err):
+			case failed(u, "name", err):
 			case name == "":
-				f.note("the session has no name any more")
+				u.note("the session has no name any more")
 			default:
-				f.note("the session is now called " + name)
+				u.note("the session is now called " + name)
 			}
 		})
 	}
@@ -68,22 +90,22 @@ func name(f front, args string) {
 		set(args)
 		return
 	}
-	f.edit("name of the session", a.State().Name, true, set)
+	u.edit("name of the session", a.State().Name, set)
 }
 
-func export(f front, args string) {
+func export(u *ui, args string) {
 	format, path := args, ""
 	if strings.ContainsAny(args, "./\\") {
 		format, path = "", args
 	}
-	get(f, "writing the session", "export", func(ctx context.Context) (string, error) { return f.host().Export(ctx, format, path) }, func(written string) {
-		f.note("written to " + written + "; keys and passwords were taken out")
+	get(u, "writing the session", "export", func(ctx context.Context) (string, error) { return u.cfg.Host.Export(ctx, format, path) }, func(written string) {
+		u.note("written to " + written + "; keys and passwords were taken out")
 	})
 }
 
 // listSessions lists the sessions, of this project or all.
-func listSessions(f front, all bool) {
-	h := f.host()
+func listSessions(u *ui, all bool) {
+	h := u.cfg.Host
 	var found []sessions.Found
 	l := &list{}
 	read := func(ctx context.Context) (err error) {
@@ -91,13 +113,13 @@ func listSessions(f front, all bool) {
 		return err
 	}
 	again := func(what string, work func(ctx context.Context) error) {
-		f.quietly(func(ctx context.Context) error {
+		u.quietly(func(ctx context.Context) error {
 			if err := work(ctx); err != nil {
 				return err
 			}
 			return read(ctx)
 		}, func(err error) {
-			if !failed(f, what, err) {
+			if !failed(u, what, err) {
 				l.set(sessionItems(found, h.Agent().State().File))
 			}
 		})
@@ -105,18 +127,18 @@ func listSessions(f front, all bool) {
 	l.PickerOptions = widget.PickerOptions{Empty: "there are no sessions", Keys: []widget.PickerKey{{Key: "tab", Help: "this project / all"}}}
 	l.picked = func(path string) {
 		if path == h.Agent().State().File {
-			f.note("that is the session you are in")
+			u.note("that is the session you are in")
 			return
 		}
-		switchTo(f, "opening the session", func(ctx context.Context) error { return h.Resume(ctx, path) }, nil)
+		switchTo(u, "opening the session", func(ctx context.Context) error { return h.Resume(ctx, path) }, nil)
 	}
 	l.deleted = func(path string) { again("delete", func(ctx context.Context) error { return h.Remove(ctx, path) }) }
 	l.renamed = func(path, name string) {
 		again("rename", func(ctx context.Context) error { return h.Rename(ctx, path, widget.OneLine(name)) })
 	}
-	l.key = func(string, string) { l.leave(); listSessions(f, !all) }
-	f.run("looking for sessions", read, func(err error) {
-		if failed(f, "resume", err) {
+	l.key = func(string, string) { l.leave(); listSessions(u, !all) }
+	u.run("looking for sessions", read, func(err error) {
+		if failed(u, "resume", err) {
 			return
 		}
 		l.Title = "sessions of this project"
@@ -124,7 +146,7 @@ func listSessions(f front, all bool) {
 			l.Title = "sessions of all projects"
 		}
 		l.items = sessionItems(found, h.Agent().State().File)
-		f.soon("the list of sessions", func() { f.pick(l) })
+		u.soon("the list of sessions", func() { u.pick(l) })
 	})
 }
 

@@ -14,6 +14,7 @@ type item struct {
 	after string // of a note: the entry behind which it stands
 	fresh bool   // of a note: it is about what is going on now
 	tight bool   // no empty line before it
+	said  string // what plain has printed of it
 
 	name string // of a call that streams in: its tool
 	size int    // in bytes: its arguments, or its output

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	tea "charm.land/bubbletea/v2"
+
 	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/agent"
 	"github.com/clew-dev/clew/compact"
@@ -14,32 +16,32 @@ import (
 	"github.com/clew-dev/clew/session"
 )
 
-func openTree(f front) {
-	get(f, "reading the tree", "tree", f.host().Agent().Tree, func(nodes []agent.Node) {
+func openTree(u *ui) {
+	get(u, "reading the tree", "tree", u.cfg.Host.Agent().Tree, func(nodes []agent.Node) {
 		if len(nodes) == 0 {
-			f.note("nothing was said yet: there is no tree")
+			u.note("nothing was said yet: there is no tree")
 			return
 		}
-		f.soon("the tree", func() {
-			f.tree(treeNodes(nodes), func(t treeFront, msg any) { onTree(f, t, &nodes, msg) })
+		u.soon("the tree", func() {
+			u.tree(treeNodes(nodes), func(t *treeView, msg any) { onTree(u, t, &nodes, msg) })
 		})
 	})
 }
 
 // onTree does what the user wants of an entry of the tree. A new label changes the nodes.
-func onTree(f front, t treeFront, nodes *[]agent.Node, msg any) {
-	a := f.host().Agent()
+func onTree(u *ui, t *treeView, nodes *[]agent.Node, msg any) {
+	a := u.cfg.Host.Agent()
 	switch msg := msg.(type) {
 	case widget.TreeLabelMsg:
-		f.edit("label (empty: none)", msg.Label, true, func(label string) {
+		u.edit("label (empty: none)", msg.Label, func(label string) {
 			var now []agent.Node
-			f.quietly(func(ctx context.Context) (err error) {
+			u.quietly(func(ctx context.Context) (err error) {
 				if err = a.Label(ctx, msg.ID, strings.TrimSpace(label)); err == nil {
 					now, err = a.Tree(ctx)
 				}
 				return err
 			}, func(err error) {
-				if !failed(f, "label", err) {
+				if !failed(u, "label", err) {
 					*nodes = now
 					t.SetNodes(treeNodes(now))
 				}
@@ -47,26 +49,27 @@ func onTree(f front, t treeFront, nodes *[]agent.Node, msg any) {
 		})
 	case widget.TreeCopyMsg:
 		var r *clew.Recalled
-		f.quietly(func(ctx context.Context) (err error) {
+		u.quietly(func(ctx context.Context) (err error) {
 			r, err = a.Recall(ctx, msg.ID, clew.RecallOptions{Max: -1})
 			return err
 		}, func(err error) {
-			if !failed(f, "copy", err) {
-				f.copy(r.Text)
+			if !failed(u, "copy", err) {
+				u.do(tea.SetClipboard(r.Text))
+				u.note("copied, as far as the terminal lets programs do that")
 			}
 		})
 	case widget.TreeSelectMsg:
-		if !f.asksOnMoves() {
+		if u.cfg.MoveAtOnce {
 			t.leave()
-			navigate(f, msg.ID, clew.BranchOptions{})
+			navigate(u, msg.ID, clew.BranchOptions{})
 			return
 		}
-		askMove(f, t, (*nodes)[slices.IndexFunc(*nodes, func(n agent.Node) bool { return n.ID == msg.ID })])
+		askMove(u, t, (*nodes)[slices.IndexFunc(*nodes, func(n agent.Node) bool { return n.ID == msg.ID })])
 	}
 }
 
 // askMove asks what is to be done with an entry that was chosen in the tree.
-func askMove(f front, t treeFront, n agent.Node) {
+func askMove(u *ui, t *treeView, n agent.Node) {
 	options := []widget.Option{
 		{ID: "go", Key: "n", Text: "yes, without a summary of the branch you leave"},
 		{ID: "sum", Key: "s", Text: "yes, with a summary of the branch you leave"},
@@ -79,34 +82,34 @@ func askMove(f front, t treeFront, n agent.Node) {
 			widget.Option{ID: "omit", Key: "o", Text: "no; omit it: the model is not sent it any more"})
 	}
 	q := widget.Question{Title: "go there?", Text: where(n), Safe: len(options), Options: append(options, widget.Option{ID: "back", Key: "b", Text: "back to the tree"})}
-	f.choose(q, false, func(option string) {
+	u.choose(q, false, func(option string) {
 		switch option {
 		case "go":
 			t.leave()
-			navigate(f, n.ID, clew.BranchOptions{})
+			navigate(u, n.ID, clew.BranchOptions{})
 		case "sum":
 			t.leave()
-			navigate(f, n.ID, clew.BranchOptions{Summarize: true})
+			navigate(u, n.ID, clew.BranchOptions{Summarize: true})
 		case "own":
-			f.edit("what the summary should pay attention to", "", true, func(text string) {
+			u.edit("what the summary should pay attention to", "", func(text string) {
 				t.leave()
-				navigate(f, n.ID, clew.BranchOptions{Summarize: true, Instructions: strings.TrimSpace(text)})
+				navigate(u, n.ID, clew.BranchOptions{Summarize: true, Instructions: strings.TrimSpace(text)})
 			})
 		case "upTo":
 			t.leave()
-			compactUpTo(f, n.ID)
+			compactUpTo(u, n.ID)
 		case "omit":
 			t.leave()
-			omit(f, n.ID)
+			omit(u, n.ID)
 		}
 	})
 }
 
 // compactUpTo summarizes what is before an entry of the context.
-func compactUpTo(f front, id string) {
-	a := f.host().Agent()
+func compactUpTo(u *ui, id string) {
+	a := u.cfg.Host.Agent()
 	before, there := 0, false
-	f.run("reading the context", func(ctx context.Context) error {
+	u.run("reading the context", func(ctx context.Context) error {
 		path, err := a.Path(ctx)
 		for _, s := range path {
 			seen := s.Type != session.TypeCompaction && (s.Fate.Fate == compact.FateVerbatim || s.Fate.Fate == compact.FateEdited)
@@ -121,13 +124,13 @@ func compactUpTo(f front, id string) {
 		return err
 	}, func(err error) {
 		switch {
-		case failed(f, "summarize up to here", err):
+		case failed(u, "summarize up to here", err):
 		case !there:
-			f.note("this entry is not in the context: a summary stands for it already, or it is left out. /undo takes the last compaction back")
+			u.note("this entry is not in the context: a summary stands for it already, or it is left out. /undo takes the last compaction back")
 		case before == 0:
-			f.note("nothing is before this entry that could be summarized")
+			u.note("nothing is before this entry that could be summarized")
 		default:
-			compactFirst(f, agent.CompactRequest{FirstKept: id})
+			compactFirst(u, agent.CompactRequest{FirstKept: id})
 		}
 	})
 }
@@ -143,13 +146,13 @@ func where(n agent.Node) string {
 	return s
 }
 
-func navigate(f front, id string, opt clew.BranchOptions) {
-	a := f.host().Agent()
+func navigate(u *ui, id string, opt clew.BranchOptions) {
+	a := u.cfg.Host.Agent()
 	doing := "moving"
 	if opt.Summarize {
 		doing = "summarizing the branch you leave"
 	}
-	get(f, doing, "move", func(ctx context.Context) (*clew.Branched, error) { return a.Navigate(ctx, id, opt) }, func(b *clew.Branched) { arrived(f, b) })
+	get(u, doing, "move", func(ctx context.Context) (*clew.Branched, error) { return a.Navigate(ctx, id, opt) }, func(b *clew.Branched) { arrived(u, b) })
 }
 
 // treeNodes makes the nodes of a widget.

@@ -14,9 +14,13 @@ import (
 
 // ui is the program of Bubble Tea. It belongs to the goroutine that updates it.
 type ui struct {
-	base
-	ctx  context.Context
-	cmds []tea.Cmd // what the update that is under way wants done
+	cfg   Config
+	ctx   context.Context
+	tasks *tasks
+	jobs  []*job
+	now   *job // whose end is being dealt with
+	state agent.State
+	cmds  []tea.Cmd // what the update that is under way wants done
 
 	theme         *widget.Theme
 	width, height int
@@ -68,10 +72,9 @@ type ready struct {
 func newUI(ctx context.Context, c Config) *ui {
 	theme := widget.NewTheme(c.Theme, true)
 	u := &ui{
-		base: base{cfg: c, tasks: &tasks{ctx: ctx}}, ctx: ctx, theme: theme, width: 80, height: 24, ed: widget.NewEditor(theme), log: newTranscript(theme),
+		cfg: c, ctx: ctx, tasks: &tasks{ctx: ctx}, theme: theme, width: 80, height: 24, ed: widget.NewEditor(theme), log: newTranscript(theme),
 		seen: map[string]bool{}, page: firstPage,
 	}
-	u.start = u.do
 	u.state = c.Host.Agent().State()
 	u.queue = c.Host.Agent().Queue()
 	u.ed.SetPlaceholder("say what to do · / commands · @ files · ! a command · Shift+Tab mode · /help")
@@ -105,25 +108,30 @@ func (u *ui) do(c tea.Cmd) {
 
 // Init implements tea.Model.
 func (u *ui) Init() tea.Cmd {
-	u.do(u.listen(0))
+	u.begin()
 	if u.cfg.Theme == widget.ModeAuto {
 		u.do(tea.RequestBackgroundColor)
 	}
-	u.load()
 	var lines []string
 	u.quietly(func(context.Context) error { lines = u.cfg.Host.History(); return nil }, func(error) {
 		u.ed.SetHistory(append(lines, u.ed.History()...))
 	})
-	begin(u, u.cfg)
 	u.offerDraft()
 	u.readCommands()
+	return u.flush()
+}
+
+// begin takes in how things stand, and sends what is to be sent at once.
+func (u *ui) begin() {
+	u.do(u.listen(0))
+	u.load()
+	greet(u, u.cfg)
 	for _, q := range u.cfg.Host.Agent().Questions() {
 		u.asked(q)
 	}
 	if u.cfg.First != "" {
 		u.input(u.cfg.First, agent.WhenNext)
 	}
-	return u.flush()
 }
 
 // flush returns what is to be done.

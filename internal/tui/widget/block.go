@@ -44,6 +44,9 @@ var statusWords = map[Status]string{
 	StatusWaiting: "waiting", StatusRunning: "running", StatusDone: "done", StatusFailed: "failed", StatusDenied: "denied", StatusCancelled: "cancelled",
 }
 
+// String is a word for a state.
+func (s Status) String() string { return statusWords[s] }
+
 // A Block is a part of the transcript: a message, a tool call, a box that stands
 // for a compaction. It remembers the lines that it has drawn until it changes.
 type Block struct {
@@ -80,6 +83,12 @@ func (b *Block) Kind() BlockKind { return b.kind }
 
 // Text returns the text of the block as it was given.
 func (b *Block) Text() string { return b.text }
+
+// Title returns what the block is about.
+func (b *Block) Title() string { return b.title }
+
+// Status says how far a tool call is.
+func (b *Block) Status() Status { return b.status }
 
 // Append adds to the text and says that more may come: until Finish the text is
 // shown as it is, without Markdown.

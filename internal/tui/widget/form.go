@@ -53,6 +53,12 @@ func NewLineForm(t *Theme, title, text string) *Form {
 	return f
 }
 
+// Title says what the text is.
+func (f *Form) Title() string { return f.title }
+
+// Text is the text as it was given.
+func (f *Form) Text() string { return f.original }
+
 // SetTheme changes how the form looks.
 func (f *Form) SetTheme(t *Theme) { f.theme = t }
 

@@ -25,67 +25,13 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/muesli/cancelreader"
 	"golang.org/x/term"
 
 	"github.com/clew-dev/clew/agent"
 	"github.com/clew-dev/clew/internal/agent/rpc"
 	"github.com/clew-dev/clew/internal/tui/widget"
 )
-
-var _ front = (*ui)(nil)
-
-func (u *ui) head(title string, lines ...string) {
-	u.log.note(widget.BlockHeader, title, strings.Join(lines, "\n"))
-}
-
-func (u *ui) showDiff(title, unified string) {
-	u.open(&pager{u: u, title: title, text: func(int) string { return unified }, diff: true})
-}
-
-func (u *ui) offer(text string) bool { return u.ed.Offer(text) }
-
-func (u *ui) copy(text string) {
-	u.do(tea.SetClipboard(text))
-	u.note("copied, as far as the terminal lets programs do that")
-}
-
-func (u *ui) tree(nodes []widget.Node, do func(t treeFront, msg any)) {
-	t := &treeView{Tree: widget.NewTree(u.theme), u: u}
-	t.SetNodes(nodes)
-	t.do = func(msg any) { do(t, msg) }
-	u.open(t)
-}
-
-func (t *treeView) leave() { t.u.close(t) }
-
-// leave closes the list, if it is shown.
-func (l *list) leave() {
-	if l.view != nil {
-		l.view.u.close(l.view)
-	}
-}
-
-// changing keeps what is sent until it is known where it goes.
-func (u *ui) changing() { u.switching = true }
-
-func (u *ui) changed(err error) {
-	u.switching = false
-	if err == nil {
-		a := u.cfg.Host.Agent()
-		u.asks, u.boxes, u.held, u.retry, u.over = nil, nil, nil, nil, nil
-		u.seen = map[string]bool{}
-		u.log.rebuild(nil)
-		u.log.items, u.log.live = nil, nil
-		u.log.end()
-		u.page, u.more = firstPage, false
-		u.state, u.queue = a.State(), a.Queue()
-		u.load()
-		for _, q := range a.Questions() {
-			u.asked(q)
-		}
-	}
-	u.next()
-}
 
 // Config says what is shown, and where. Host, Events, In and Out are required.
 type Config struct {
@@ -161,17 +107,18 @@ func Run(ctx context.Context, c Config) error {
 	if err != nil {
 		return err
 	}
-	if c.ScreenReader {
-		return runPlain(ctx, c)
-	}
-	if !isTerminal(c.In) || !isTerminal(c.Out) {
+	if !c.ScreenReader && (!isTerminal(c.In) || !isTerminal(c.Out)) {
 		return ErrNoTerminal
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	u := newUI(ctx, c)
-	p := tea.NewProgram(u, tea.WithContext(ctx), tea.WithInput(c.In), tea.WithOutput(c.Out), tea.WithEnvironment(c.Environ), tea.WithFPS(30), tea.WithoutSignalHandler())
-	_, err = p.Run()
+	options := []tea.ProgramOption{tea.WithContext(ctx), tea.WithEnvironment(c.Environ), tea.WithFPS(30), tea.WithoutSignalHandler()}
+	if c.ScreenReader {
+		err = runPlain(u, options)
+	} else {
+		_, err = tea.NewProgram(u, append(options, tea.WithInput(c.In), tea.WithOutput(c.Out))...).Run()
+	}
 	if !errors.Is(err, tea.ErrProgramPanic) && (errors.Is(err, tea.ErrProgramKilled) || errors.Is(err, tea.ErrInterrupted)) {
 		err = nil // it was told to end from outside
 	}
@@ -183,6 +130,23 @@ func Run(ctx context.Context, c Config) error {
 		return fmt.Errorf("the terminal: %w", err)
 	}
 	return nil
+}
+
+// runPlain shows it in lines; see plain.
+func runPlain(u *ui, options []tea.ProgramOption) error {
+	in, err := cancelreader.NewReader(u.cfg.In)
+	if err != nil { // a file can't be waited for, and need not be: reading it never blocks
+		in, err = cancelreader.NewReader(struct{ io.Reader }{u.cfg.In})
+	}
+	if err != nil {
+		return err
+	}
+	lines := &plain{ui: u}
+	p := tea.NewProgram(lines, append(options, tea.WithInput(nil), tea.WithOutput(io.Discard), tea.WithoutRenderer())...)
+	go readLines(in, p.Send)
+	_, err = p.Run()
+	in.Cancel()
+	return errors.Join(err, lines.err, in.Close())
 }
 
 func isTerminal(x any) bool {
