@@ -20,6 +20,7 @@ const (
 	foreign
 	orphan
 	altered
+	unread // large output
 	faults
 )
 
@@ -32,6 +33,7 @@ var faultNames = [faults]string{
 	foreign: "lists or records with another's content",
 	orphan:  "lists with orphan calls or results",
 	altered: "prefixes that changed without an epoch",
+	unread:  "acknowledged outputs that can't be read word for word",
 }
 
 // counts are what a run has found.

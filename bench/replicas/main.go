@@ -36,6 +36,7 @@ type config struct {
 	Replicas      int           `json:"replicas"`
 	Kills         int           `json:"kills"`
 	Window        int           `json:"window"`
+	Writers       int           `json:"writers"` // of sessions with large output in a bucket
 	Store         string        `json:"store"`
 	Limit         time.Duration `json:"limit"`
 	Program       string        `json:"-"`
@@ -50,10 +51,14 @@ type result struct {
 	Attempts      int            `json:"attempts"` // with those that broke off, and those sent twice
 	Broken        int64          `json:"broken"`   // connections, by kills
 	Overflows     int64          `json:"overflows"`
-	Forms         int            `json:"forms"`    // in which beginnings were sent on, but for those that came as they were
-	Sessions      int            `json:"sessions"` // in the store
-	Epochs        int            `json:"epochs"`   // in the store
-	Bytes         int64          `json:"bytes"`    // of entries in the store
+	Forms         int            `json:"forms"`     // in which beginnings were sent on, but for those that came as they were
+	Sessions      int            `json:"sessions"`  // in the store
+	Epochs        int            `json:"epochs"`    // in the store
+	Bytes         int64          `json:"bytes"`     // of entries in the store
+	Outputs       int            `json:"outputs"`   // of writers, acknowledged
+	InBucket      int            `json:"inBucket"`  // of those
+	Refused       int64          `json:"refused"`   // requests to the bucket
+	Collected     int64          `json:"collected"` // pieces of content that no entry referred to
 	Seconds       float64        `json:"seconds"`
 	P50           float64        `json:"p50Ms"`
 	P99           float64        `json:"p99Ms"`
@@ -73,6 +78,7 @@ func main() {
 	flag.IntVar(&cfg.Replicas, "replicas", 2, "gateways")
 	flag.IntVar(&cfg.Kills, "kills", -1, "how often a gateway is killed (default: twice each)")
 	flag.IntVar(&cfg.Window, "window", 6000, "of the model, in tokens")
+	flag.IntVar(&cfg.Writers, "writers", 4, "sessions with large output in a bucket, written beside the gateways")
 	flag.StringVar(&cfg.Store, "store", "postgres", "postgres or files")
 	flag.DurationVar(&cfg.Limit, "limit", 10*time.Minute, "no conversation begins after it")
 	flag.StringVar(&cfg.Program, "clew", "", "the program (default: built from this tree)")
@@ -106,6 +112,9 @@ func (res *result) write(w io.Writer, asJSON bool) error {
 		fmt.Fprintf(tw, "requests\t%d in %.0f s; %d attempts, %d broken off by faults, %d refused upstream as too long\n", res.Requests, res.Seconds, res.Attempts, res.Broken, res.Overflows)
 		fmt.Fprintf(tw, "milliseconds\tp50 %.1f, p99 %.1f, max %.0f\n", res.P50, res.P99, res.Max)
 		fmt.Fprintf(tw, "in the store\t%d sessions, %d epochs, %d KiB of entries; %d forms of beginnings were seen upstream\n", res.Sessions, res.Epochs, res.Bytes>>10, res.Forms)
+		if res.Config.Writers > 0 {
+			fmt.Fprintf(tw, "writers\t%d outputs, %d of them in the bucket, which refused %d requests; %d pieces of garbage collected\n", res.Outputs, res.InBucket, res.Refused, res.Collected)
+		}
 		for _, f := range faultNames {
 			fmt.Fprintf(tw, "%s\t%d\n", f, res.Found[f])
 		}
@@ -140,6 +149,11 @@ func (r *run) judge(ctx context.Context) (*result, error) {
 	}
 	for _, c := range r.talks {
 		res.Forms += r.look(c, kept)
+	}
+	if r.writers != nil {
+		if err := r.writers.judge(ctx, res); err != nil {
+			return nil, err
+		}
 	}
 	for f, name := range faultNames {
 		res.Found[name] = r.count.bad[f]

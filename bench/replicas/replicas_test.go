@@ -15,7 +15,11 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/jackc/pgx/v5/pgxpool"
+
 	"github.com/clew-dev/clew/internal/pgtest"
+	"github.com/clew-dev/clew/internal/s3test"
+	"github.com/clew-dev/clew/session/postgres"
 )
 
 // brokenGateway is a gateway that does one thing wrong.
@@ -107,19 +111,60 @@ func TestReplicas(t *testing.T) {
 		t.Skip("builds the program and runs PostgreSQL")
 	}
 	res, err := execute(t.Context(), config{
-		Seed: 1, Conversations: 60, Live: 30, Turns: 6, Tenants: 4, Workers: 6, Replicas: 2, Kills: 4, Window: 6000, Store: "postgres", Limit: patience,
+		Seed: 1, Conversations: 60, Live: 30, Turns: 6, Tenants: 4, Workers: 6, Replicas: 2, Kills: 4, Window: 6000, Store: "postgres", Limit: patience, Writers: 2,
 	})
-	if errors.Is(err, pgtest.ErrMissing) {
+	if errors.Is(err, pgtest.ErrMissing) || errors.Is(err, s3test.ErrMissing) {
 		t.Skip(err)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	var said strings.Builder
-	if err := res.write(&said, false); err != nil || res.Epochs == 0 || len(res.Events) != 5 || res.Conversations != 60 {
+	if err := res.write(&said, false); err != nil || res.Epochs == 0 || len(res.Events) != 7 || res.Conversations != 60 ||
+		res.Outputs != 2*outputs || res.InBucket < outputs/4 || res.Refused == 0 || res.Collected == 0 {
 		t.Errorf("%v\n%s", err, said.String())
 	}
 	t.Log(said.String())
+}
+
+// Output that is lost, damaged or another's is found.
+func TestBrokenBucket(t *testing.T) {
+	pool, err := pgxpool.New(t.Context(), pgtest.Database(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := postgres.Migrate(t.Context(), pool); err != nil {
+		t.Fatal(err)
+	}
+	r := newRun(config{Seed: 1, Writers: 2, Limit: patience})
+	r.writers = &writers{run: r, bucket: s3test.New(t), pool: pool, log: make([][]output, 2)}
+	defer pool.Close()
+	if err := r.writers.work(t.Context(), 0); err != nil {
+		t.Fatal(err)
+	}
+	judge := func(wantLost, wantUnread int) {
+		t.Helper()
+		r.count = counts{}
+		res := &result{}
+		if err := r.writers.judge(t.Context(), res); err != nil || res.InBucket < outputs/2 {
+			t.Fatalf("%d outputs are in the bucket, %v", res.InBucket, err)
+		}
+		if r.count.bad[lost] != wantLost || r.count.bad[unread] != wantUnread {
+			t.Errorf("%d are lost and %d unreadable, want %d and %d", r.count.bad[lost], r.count.bad[unread], wantLost, wantUnread)
+		}
+	}
+	judge(0, 0)
+	objects, err := filepath.Glob(filepath.Join(r.writers.bucket.Dir, "*", "sha256-*"))
+	if err != nil || len(objects) < 3 {
+		t.Fatalf("%d objects, %v", len(objects), err)
+	}
+	if err := errors.Join(os.Remove(objects[0]), os.WriteFile(objects[1], []byte("{}"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	judge(0, 2)
+	r.writers.log[0] = append(r.writers.log[0], output{"never", ""})
+	r.writers.log[1][0].text += "!"
+	judge(1, 3)
 }
 
 func (b *brokenGateway) run(t *testing.T) *result {

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -22,6 +23,7 @@ type run struct {
 	tenants  []string // their secrets
 	talks    []*conversation
 	cluster  *cluster
+	writers  *writers // nil for none
 	count    counts
 	attempts atomic.Int64
 	ended    atomic.Int64
@@ -54,6 +56,12 @@ func execute(ctx context.Context, cfg config) (res *result, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, r.cluster.close()) }()
+	if cfg.Writers > 0 && r.cluster.db != nil {
+		if r.writers, err = newWriters(ctx, r, r.cluster.database); err != nil {
+			return nil, err
+		}
+		defer r.writers.close()
+	}
 	r.began = time.Now()
 	if err := r.talk(ctx); err != nil {
 		return nil, err
@@ -127,6 +135,13 @@ func (r *run) talk(ctx context.Context) error {
 			}
 		})
 	}
+	if r.writers != nil {
+		all.Go(func() {
+			if err := r.writers.work(ctx, total); err != nil {
+				cancel(err)
+			}
+		})
+	}
 	all.Wait()
 	close(due)
 	harm.Wait()
@@ -155,6 +170,14 @@ func (r *run) plan(steps int) (plan []event) {
 		if i == kills/2 && r.cluster.db != nil {
 			plan = append(plan, event{steps * (2*i + 3) / (2*kills + 4), func() error { return r.happens("PostgreSQL restarted", r.cluster.db.Restart) }})
 		}
+	}
+	if r.writers != nil {
+		for i, is := range []bool{true, false} {
+			plan = append(plan, event{steps * (2 + i) / 5, func() error {
+				return r.happens(fmt.Sprintf("S3 refuses: %t", is), func() error { r.writers.refuse(is); return nil })
+			}})
+		}
+		slices.SortStableFunc(plan, func(a, b event) int { return a.at - b.at })
 	}
 	return plan
 }

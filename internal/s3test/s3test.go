@@ -31,8 +31,8 @@ import (
 //go:embed server.sh
 var script string
 
-// errMissing is why tests are skipped.
-var errMissing = errors.New("no S3-compatible server to test with; fetch it with: go -C internal/s3test/server tool -n versitygw")
+// ErrMissing is why tests are skipped.
+var ErrMissing = errors.New("no S3-compatible server to test with; fetch it with: go -C internal/s3test/server tool -n versitygw")
 
 // AccessKey and SecretKey are those of every bucket.
 const (
@@ -53,18 +53,29 @@ type Bucket struct {
 	Name string
 	Dir  string // where the server keeps the objects, as files
 
+	front *httptest.Server
 	fault atomic.Pointer[func(w http.ResponseWriter, r *http.Request, real http.Handler) bool]
 }
 
 // New makes a bucket.
 func New(t testing.TB) *Bucket {
 	t.Helper()
-	dir, err := server()
-	if errors.Is(err, errMissing) {
+	b, err := Open()
+	if errors.Is(err, ErrMissing) {
 		t.Skip(err)
 	}
 	if err != nil {
 		t.Fatal(err)
+	}
+	t.Cleanup(b.Close)
+	return b
+}
+
+// Open makes a bucket, which lives until Close.
+func Open() (*Bucket, error) {
+	dir, err := server()
+	if err != nil {
+		return nil, err
 	}
 	socket := filepath.Join(dir, "s")
 	proxy := &httputil.ReverseProxy{
@@ -77,19 +88,21 @@ func New(t testing.TB) *Bucket {
 	}
 	b := &Bucket{Name: fmt.Sprint("bucket", buckets.Add(1))}
 	b.Dir = filepath.Join(dir, "data", b.Name)
-	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	if err := os.Mkdir(b.Dir, 0o700); err != nil { // which is a bucket to the server
+		return nil, err
+	}
+	b.front = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if f := b.fault.Load(); f == nil || !(*f)(w, r, proxy) {
 			proxy.ServeHTTP(w, r)
 		}
 	}))
-	front.Config.ErrorLog = nil
-	t.Cleanup(front.Close)
-	b.URL = front.URL
-	if err := os.Mkdir(b.Dir, 0o700); err != nil { // which is a bucket to the server
-		t.Fatal(err)
-	}
-	return b
+	b.front.Config.ErrorLog = nil
+	b.URL = b.front.URL
+	return b, nil
 }
+
+// Close ends the way to the bucket.
+func (b *Bucket) Close() { b.front.Close() }
 
 // Fail has f look at each request from now on; nil ends it. f says whether it has answered.
 func (b *Bucket) Fail(f func(w http.ResponseWriter, r *http.Request, real http.Handler) bool) {
@@ -104,11 +117,11 @@ func (b *Bucket) Fail(f func(w http.ResponseWriter, r *http.Request, real http.H
 func Program() (string, error) {
 	goCommand, err := exec.LookPath("go")
 	if err != nil {
-		return "", fmt.Errorf("%w: %w", errMissing, err)
+		return "", fmt.Errorf("%w: %w", ErrMissing, err)
 	}
 	mod, err := exec.Command(goCommand, "env", "GOMOD").Output()
 	if err != nil {
-		return "", fmt.Errorf("%w: %w", errMissing, err)
+		return "", fmt.Errorf("%w: %w", ErrMissing, err)
 	}
 	cmd := exec.Command(goCommand, "tool", "-n", "versitygw")
 	cmd.Dir = filepath.Join(filepath.Dir(strings.TrimSpace(string(mod))), "internal", "s3test", "server")
@@ -118,7 +131,7 @@ func Program() (string, error) {
 		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 			err = errors.New(strings.TrimSpace(string(exit.Stderr)))
 		}
-		return "", fmt.Errorf("%w (%w)", errMissing, err)
+		return "", fmt.Errorf("%w (%w)", ErrMissing, err)
 	}
 	return strings.TrimSpace(string(out)), nil
 }
@@ -143,7 +156,7 @@ func start() (dir string, err error) {
 		return "", err
 	}
 	if err := cmd.Start(); err != nil {
-		return "", fmt.Errorf("%w: %w", errMissing, err)
+		return "", fmt.Errorf("%w: %w", ErrMissing, err)
 	}
 	r := bufio.NewReader(out)
 	line, err := r.ReadString('\n')
