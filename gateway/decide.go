@@ -165,9 +165,10 @@ func (r *request) decide(ctx context.Context) []byte {
 	r.env = r.envTokens(counter)
 	free := room{tokens: max(window-r.env-min(max(r.in.MaxOutput, window/16), window/4), window/8)}
 	if window > 0 && r.event.Before-r.env > int64(diskShare*float64(free.tokens)) {
-		r.load(ctx)
-		r.event.Before = r.size(counter, nil) // others may have measured it
-		r.event.After = r.event.Before
+		if r.load(ctx); r.looked { // others may have measured it
+			r.event.Before = r.size(counter, nil)
+			r.event.After = r.event.Before
+		}
 	}
 	now := r.current()
 	size := r.event.Before

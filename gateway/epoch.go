@@ -98,11 +98,10 @@ func (e *Epoch) apply(in *wire.Inbound, lead, first int) ([]byte, bool) {
 	kept := first + e.Cut
 	from := lead
 	if e.Cut > 0 {
-		edit, ok := in.Replace(lead, kept, []byte(e.Render))
-		if !ok {
+		var ok bool
+		if edits, ok = in.Replace(lead, kept, []byte(e.Render)); !ok {
 			return nil, false
 		}
-		edits = append(edits, edit)
 		if kept < len(in.Nodes) {
 			from = in.Nodes[kept].Item
 		}

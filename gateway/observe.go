@@ -230,38 +230,75 @@ func usageOf(head, tail []byte) (u Usage) {
 }
 
 // read takes over what one report says. The input of most APIs has what the cache had in it,
-// and that of Anthropic has not.
+// and that of Anthropic has not. OpenAI, DeepSeek and Moonshot tell what the cache had by names
+// of their own.
 func (u *Usage) read(obj []byte) {
-	count := func(names ...string) (n int64) {
-		for _, name := range names {
-			n = max(n, jsonx.CountAt(obj, name))
+	var input, tools, apart, output, thoughts, thought, total, read, written int64
+	detailed := false
+	details := func(of []byte) {
+		jsonx.Members(of, func(key, v []byte) bool {
+			switch string(key) {
+			case "cached_tokens":
+				read = max(read, count(v))
+			case "cache_write_tokens":
+				written = count(v)
+			case "reasoning_tokens":
+				thought = count(v)
+			}
+			return true
+		})
+	}
+	jsonx.Members(obj, func(key, v []byte) bool {
+		switch string(key) {
+		case "input_tokens", "prompt_tokens", "promptTokenCount":
+			input = max(input, count(v))
+		case "toolUsePromptTokenCount":
+			tools = count(v)
+		case "cache_read_input_tokens":
+			read = max(read, count(v))
+			apart += count(v)
+		case "cache_creation_input_tokens":
+			written = count(v)
+			apart += written
+		case "cachedContentTokenCount", "prompt_cache_hit_tokens", "cached_tokens":
+			read = max(read, count(v))
+		case "output_tokens", "completion_tokens", "candidatesTokenCount":
+			output = max(output, count(v))
+		case "thoughtsTokenCount":
+			thoughts = count(v)
+		case "total_tokens":
+			total = count(v)
+		case "prompt_tokens_details", "input_tokens_details":
+			detailed = detailed || jsonx.IsObject(v)
+			fallthrough
+		case "completion_tokens_details":
+			details(v)
 		}
-		return n
+		return true
+	})
+	if input += tools; !detailed {
+		input += apart
+	}
+	output += thoughts
+	if thought > 0 && total == input+output+thought { // xAI
+		output += thought
 	}
 	set := func(to *int64, n int64) {
 		if n > 0 {
 			*to = n
 		}
 	}
-	in, out := jsonx.Get(obj, "prompt_tokens_details"), jsonx.Get(obj, "completion_tokens_details")
-	if in == nil {
-		in = jsonx.Get(obj, "input_tokens_details")
-	}
-	// OpenAI, DeepSeek, Moonshot; OpenRouter writes.
-	set(&u.CacheRead, max(count("cache_read_input_tokens", "cachedContentTokenCount", "prompt_cache_hit_tokens", "cached_tokens"), jsonx.CountAt(in, "cached_tokens")))
-	set(&u.CacheWrite, max(count("cache_creation_input_tokens"), jsonx.CountAt(in, "cache_write_tokens")))
-	input := count("input_tokens", "prompt_tokens", "promptTokenCount") + count("toolUsePromptTokenCount")
-	if in == nil {
-		input += count("cache_read_input_tokens") + count("cache_creation_input_tokens")
-	}
+	set(&u.CacheRead, read)
+	set(&u.CacheWrite, written)
 	set(&u.Input, input)
-	output := count("output_tokens", "completion_tokens", "candidatesTokenCount") + count("thoughtsTokenCount")
-	if thought := jsonx.CountAt(out, "reasoning_tokens"); thought > 0 && count("total_tokens") == input+output+thought { // xAI
-		output += thought
-	}
 	set(&u.Output, output)
 	if u.Input > 0 {
 		u.CacheRead = min(u.CacheRead, u.Input)
 		u.CacheWrite = min(u.CacheWrite, u.Input-u.CacheRead)
 	}
+}
+
+func count(v []byte) int64 {
+	n, _ := jsonx.Int(v)
+	return max(n, 0)
 }

@@ -13,6 +13,8 @@ import (
 // leaves it alone.
 const hopHeader = "X-Clew-Gateway"
 
+var shortened = []string{"1"}
+
 // route says which API a request is for.
 type route struct {
 	profile  wire.Profile

@@ -109,7 +109,7 @@ func (r *request) upstream(req *http.Request, original, body []byte) (*http.Resp
 	if !same(original, body) {
 		out.Header.Del("Content-Encoding")
 		out.Header.Del("Content-Length")
-		out.Header.Set(hopHeader, "1")
+		out.Header[hopHeader] = shortened
 	}
 	if r.in != nil && !r.watched && out.Header.Get("Accept-Encoding") != "" {
 		out.Header.Set("Accept-Encoding", "identity") // errors and usage are read

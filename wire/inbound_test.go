@@ -91,8 +91,8 @@ func TestSpliceKeepsTheRest(t *testing.T) {
 			if !ok {
 				continue
 			}
-			out := in.Splice(e)
-			if !bytes.HasPrefix(out, body[:e.From]) || !bytes.HasSuffix(out, body[e.To:]) {
+			out := in.Splice(e...)
+			if !bytes.HasPrefix(out, body[:e[0].From]) || !bytes.HasSuffix(out, body[e[len(e)-1].To:]) {
 				t.Fatalf("seed %d, %s: bytes outside of the edit changed", seed, p.Name)
 			}
 			again := parsed(t, p, string(out))
@@ -278,7 +278,7 @@ func FuzzParse(f *testing.F) {
 			}
 			node := int(at) % (len(in.Nodes) + 1)
 			if e, ok := in.Replace(0, node, []byte(`{"role":"user","content":"S"}`)); ok {
-				if out := in.Splice(e); !json.Valid(out) && json.Valid(body) {
+				if out := in.Splice(e...); !json.Valid(out) && json.Valid(body) {
 					t.Errorf("%s: no JSON after the splice before node %d: %s", p.Name, node, out)
 				}
 			}

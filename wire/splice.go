@@ -9,9 +9,8 @@ type Edit struct {
 }
 
 // Splice returns a copy of the body with the edits made. Every byte outside their ranges
-// stays. The edits must not overlap; their order does not matter.
+// stays. The edits must not overlap; their order does not matter but for those at the same place.
 func (in *Inbound) Splice(edits ...Edit) []byte {
-	edits = slices.Clone(edits)
 	slices.SortStableFunc(edits, func(a, b Edit) int { return a.From - b.From })
 	size := len(in.Body)
 	for _, e := range edits {
@@ -25,24 +24,29 @@ func (in *Inbound) Splice(edits ...Edit) []byte {
 	return append(out, in.Body[at:]...)
 }
 
-// Replace is the edit that puts elements, separated by commas, in the place of the nodes
+var comma = []byte{','}
+
+// Replace are the edits that put elements, separated by commas, in the place of the nodes
 // before the given one, from that of the item on. Where the given node is not the first of
 // its item, the rest of the item stays as an item of its own, with the members that stand
 // before its blocks; ok is false where an item has no such place to be parted.
-func (in *Inbound) Replace(item, node int, elements []byte) (e Edit, ok bool) {
+func (in *Inbound) Replace(item, node int, elements []byte) (edits []Edit, ok bool) {
 	from := in.Items[item].From
 	if node == len(in.Nodes) {
-		return Edit{Range{from, in.Items[len(in.Items)-1].To}, elements}, true
+		return []Edit{{Range{from, in.Items[len(in.Items)-1].To}, elements}}, true
 	}
 	it := in.Items[in.Nodes[node].Item]
 	if node == it.First {
-		return Edit{Range{from, it.From}, slices.Concat(elements, []byte{','})}, true
+		return []Edit{{Range{from, it.From}, elements}, {Range{it.From, it.From}, comma}}, true
 	}
 	if in.Profile.form == formChat || in.Profile.form == formResponses && in.Nodes[node].Range == it.Range {
-		return Edit{}, false
+		return nil, false
 	}
-	head := in.Body[it.From:in.Nodes[it.First].From]
-	return Edit{Range{from, in.Nodes[node].From}, slices.Concat(elements, []byte{','}, head)}, true
+	return []Edit{
+		{Range{from, it.From}, elements},
+		{Range{it.From, it.From}, comma},
+		{Range{in.Nodes[it.First].From, in.Nodes[node].From}, nil},
+	}, true
 }
 
 // Without are the edits that take nodes out, given by their indexes in rising order, none of
