@@ -236,6 +236,39 @@ func TestHelp(t *testing.T) {
 	}
 }
 
+// TestDocsCommands: the README and the pages of docs name commands, flags and references that
+// there are.
+func TestDocsCommands(t *testing.T) {
+	pages, err := filepath.Glob("../../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, n := newRoot(), 0
+	root.InitDefaultHelpCmd()
+	block := regexp.MustCompile("(?ms)^```sh\n(.*?)^```$")
+	command := regexp.MustCompile("(?m)^    clew (.*)$|`clew ([a-z][^`]*)`")
+	for _, page := range append(pages, "../../README.md") {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		shown := block.ReplaceAllStringFunc(string(text), func(s string) string { return strings.ReplaceAll(s, "\n", "\n    ") })
+		for _, m := range command.FindAllStringSubmatch(shown, -1) {
+			words, _, _ := strings.Cut(m[1]+m[2], " #")
+			words = strings.TrimSuffix(words, " --help")
+			fields := strings.Fields(words)
+			checkExample(t, root, fields)
+			if fields[0] == "help" && !strings.Contains(words, "COMMAND") {
+				run(t, exitDone, fields...)
+			}
+			n++
+		}
+	}
+	if n < 100 {
+		t.Errorf("only %d commands found", n)
+	}
+}
+
 // TestHelpPrintsReferences: help prints a reference whole, or what it says of one thing with the
 // sections that it links to.
 func TestHelpPrintsReferences(t *testing.T) {
