@@ -48,13 +48,7 @@ func commands() []cmd {
 		{"cost", "", "what the session has cost, by model", func(u *ui, _ string) { cost(u) }},
 		{"queue", "", "messages waiting to be sent", func(u *ui, _ string) { showQueue(u) }},
 		{"continue", "", "let the agent go on", func(u *ui, _ string) { goOn(u) }},
-		{"cancel", "", "cancel what is running, like Esc", func(u *ui, _ string) {
-			if !u.busy() {
-				u.note("nothing is running")
-				return
-			}
-			u.stop()
-		}},
+		{"cancel", "", "cancel what is running, like Esc", func(u *ui, _ string) { u.stop() }},
 		{"settings", "[name value]", "show and change the settings", changeSettings},
 		{"hooks", "", "the hooks and servers in use", func(u *ui, _ string) { hooks(u) }},
 		{"trust", "", "trust the hooks and servers of the project", func(u *ui, _ string) { trust(u) }},

@@ -214,13 +214,14 @@ func (u *ui) cancel() {
 	}
 	u.cancelled = true
 	a := u.cfg.Host.Agent()
-	u.quietly(func(ctx context.Context) error {
-		_, err := a.Cancel(ctx)
-		return err
-	}, func(err error) {
+	did := false
+	u.quietly(func(ctx context.Context) (err error) { did, err = a.Cancel(ctx); return err }, func(err error) {
 		u.cancelled = false
-		if err != nil && !errors.Is(err, context.Canceled) {
+		switch {
+		case err != nil && !errors.Is(err, context.Canceled):
 			u.fail("cancel", err)
+		case err == nil && !did:
+			u.note("nothing is running")
 		}
 	})
 }
