@@ -19,8 +19,8 @@ import (
 // Beside a session file s.jsonl there may be a folder s.jsonl.blobs: output that
 // is too large for the file, by its hash. It lives as long as the file.
 
-// openBlobs returns the store in the folder of a session file.
-func openBlobs(path string) (*blob.Dir, error) {
+// FileBlobs returns the store of a session file's large output, in the folder beside it.
+func FileBlobs(path string) (*blob.Dir, error) {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
 	}
@@ -35,7 +35,7 @@ func openBlobs(path string) (*blob.Dir, error) {
 
 // RemoveFile deletes a session file with all that belongs to it, and returns what it removed.
 func RemoveFile(ctx context.Context, path string) (removed []string, err error) {
-	blobs, err := openBlobs(path) // before the link to it is gone
+	blobs, err := FileBlobs(path) // before the link to it is gone
 	if err != nil {
 		return nil, err
 	}
@@ -71,11 +71,11 @@ func QueueFile(path string) string { return path + ".queue" }
 // CopySpilled copies the large output of a session file to a copy of the file, which then stands alone. It returns
 // how many there were, but for what is damaged: VerifySpilled finds it in both.
 func CopySpilled(ctx context.Context, from, to string) (int, error) {
-	src, err := openBlobs(from)
+	src, err := FileBlobs(from)
 	if err != nil {
 		return 0, err
 	}
-	dst, err := openBlobs(to)
+	dst, err := FileBlobs(to)
 	if err != nil {
 		return 0, err
 	}
@@ -95,6 +95,36 @@ func CopySpilled(ctx context.Context, from, to string) (int, error) {
 	return n, nil
 }
 
+// CopyContent copies all content to which a session refers from one store to another: where the session moves between a
+// file and a database. It returns how much there was, and how many messages there are whose whole is missing or damaged.
+func CopyContent(ctx context.Context, s session.Store, from, to blob.Store) (copied, lost int, err error) {
+	has := map[string]bool{}
+	for e, err := range s.All(ctx) {
+		if err != nil {
+			return copied, lost, err
+		}
+		for _, address := range e.Content() {
+			if _, done := has[address]; done {
+				continue
+			}
+			id, err := blob.ParseID(address)
+			if err == nil {
+				has[address], err = copyBlob(ctx, from, to, id)
+			}
+			if err != nil {
+				return copied, lost, &Error{Op: "copy", Subject: address, Err: err, Hint: "nothing refers to what was copied; try again"}
+			}
+			if has[address] {
+				copied++
+			}
+		}
+		if at, ok := spilledOf(e); ok && !at.Purged && !has[at.ID] {
+			lost++
+		}
+	}
+	return copied, lost, nil
+}
+
 // copyBlob reports whether there was something to copy: what is damaged or missing is left out.
 func copyBlob(ctx context.Context, src, dst blob.Store, id blob.ID) (has bool, err error) {
 	r, err := src.Open(ctx, id)
@@ -110,7 +140,7 @@ func copyBlob(ctx context.Context, src, dst blob.Store, id blob.ID) (has bool, e
 
 // VerifySpilled reads all output that a session file says is kept beside it, and reports what is missing or damaged.
 func VerifySpilled(ctx context.Context, store session.Store, path string) ([]session.Problem, error) {
-	blobs, err := openBlobs(path)
+	blobs, err := FileBlobs(path)
 	if err != nil {
 		return nil, err
 	}
@@ -165,7 +195,7 @@ func spilledOf(e *session.Entry) (session.Spilled, bool) {
 // Purge overwrites a secret in a session file and in all that belongs to it: see jsonl.Purge. Output beside the file
 // that holds it is overwritten as a whole and removed. After a failure or a crash Purge can be called again.
 func Purge(ctx context.Context, path string, opt jsonl.PurgeOptions) (*jsonl.Purged, error) {
-	blobs, err := openBlobs(path)
+	blobs, err := FileBlobs(path)
 	if err != nil {
 		return nil, err
 	}

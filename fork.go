@@ -131,11 +131,11 @@ func (p *forkPlan) copyOutput(ctx context.Context, from, to string) (undo func(c
 	if len(p.output)+len(p.content) == 0 {
 		return undo, nil
 	}
-	src, err := openBlobs(from)
+	src, err := FileBlobs(from)
 	if err != nil {
 		return undo, err
 	}
-	dst, err := openBlobs(to)
+	dst, err := FileBlobs(to)
 	if err != nil {
 		return undo, err
 	}

@@ -70,7 +70,7 @@ func OpenFile(ctx context.Context, f *jsonl.File, cfg Config) (s *Session, err e
 		}
 	}()
 	if cfg.Blobs == nil {
-		blobs, err := openBlobs(f.Path())
+		blobs, err := FileBlobs(f.Path())
 		if err != nil {
 			return nil, err
 		}

@@ -11,8 +11,12 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/spf13/cobra"
 
+	"github.com/clew-dev/clew"
+	"github.com/clew-dev/clew/blob"
 	gatewaydb "github.com/clew-dev/clew/gateway/postgres"
+	"github.com/clew-dev/clew/internal/database"
 	"github.com/clew-dev/clew/internal/jobs"
+	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/session/postgres"
 )
 
@@ -33,6 +37,8 @@ type dbSession struct {
 	File    string `json:"file"`
 	ID      string `json:"id"`
 	Entries int    `json:"entries"`
+	Outputs int    `json:"outputs"` // pieces of large output
+	Lost    int    `json:"lost"`    // of those that entries refer to
 }
 
 var dbActions = []string{"migrate", "import", "export", "key", "delete", "purge", "gc"}
@@ -96,7 +102,10 @@ func newDB() *cobra.Command {
 		case action == "purge":
 			r.Purged, err = removal.purge(cmd, pool, *tenant, args)
 		default:
-			err = r.move(cmd.Context(), pool, *tenant, args)
+			var where string
+			if where, _, err = removal.beside(); err == nil {
+				err = r.move(cmd.Context(), pool, *tenant, where, args)
+			}
 		}
 		if err != nil && len(r.Sessions) == 0 && (r.Purged == nil || len(r.Purged.Places)+len(r.Purged.Left) == 0) {
 			if action == "key" {
@@ -124,31 +133,53 @@ func dropKey(cmd *cobra.Command, pool *pgxpool.Pool) error {
 	return gatewaydb.DropKey(cmd.Context(), pool, strings.TrimSpace(string(key)))
 }
 
-// move moves sessions until one can't be.
-func (r *dbReport) move(ctx context.Context, pool *pgxpool.Pool, tenant string, args []string) error {
+// move moves sessions with their large output, until one can't be.
+func (r *dbReport) move(ctx context.Context, pool *pgxpool.Pool, tenant, blobs string, args []string) error {
 	db, err := postgres.New(ctx, pool, tenant)
 	if err != nil {
 		return err
 	}
 	if r.Action == "export" {
-		n, err := db.Export(ctx, args[0], args[1])
+		m := dbSession{File: args[1], ID: args[0]}
+		m.Entries, err = db.Export(ctx, m.ID, m.File, m.output(tenant, blobs, false))
 		if err == nil {
-			r.Sessions = append(r.Sessions, dbSession{args[1], args[0], n})
+			r.Sessions = append(r.Sessions, m)
 		}
 		return err
 	}
 	for _, name := range args {
-		path, err := resolveSession(ctx, name)
+		m := dbSession{}
+		if m.File, err = resolveSession(ctx, name); err != nil {
+			return err
+		}
+		h, n, err := db.Import(ctx, m.File, m.output(tenant, blobs, true))
 		if err != nil {
 			return err
 		}
-		h, n, err := db.Import(ctx, path)
-		if err != nil {
-			return err
-		}
-		r.Sessions = append(r.Sessions, dbSession{path, h.ID, n})
+		m.ID, m.Entries = h.ID, n
+		r.Sessions = append(r.Sessions, m)
 	}
 	return nil
+}
+
+// output copies a session's large output from beside its file to where blobs says, or back.
+func (m *dbSession) output(tenant, blobs string, in bool) func(context.Context, session.Store) error {
+	return func(ctx context.Context, s session.Store) error {
+		file, err := clew.FileBlobs(m.File)
+		if err != nil {
+			return err
+		}
+		to, err := database.Blobs(blobs, tenant, s.Header().ID)
+		if err != nil {
+			return err
+		}
+		from := blob.Store(file)
+		if !in {
+			from, to = to, from
+		}
+		m.Outputs, m.Lost, err = clew.CopyContent(ctx, s, from, to)
+		return err
+	}
 }
 
 func (r *dbReport) text(rep *report) {
@@ -174,7 +205,14 @@ func (r *dbReport) text(rep *report) {
 		rep.w.WriteString("the key is worthless now; gateways that run may take it for half a minute more\n")
 	}
 	for _, s := range r.Sessions {
-		fmt.Fprintf(rep.w, "%s: session %s, %s\n", rep.p.paint(styleBold, printable(s.File)), printable(s.ID), count(s.Entries, "entry", "entries"))
+		fmt.Fprintf(rep.w, "%s: session %s, %s", rep.p.paint(styleBold, printable(s.File)), printable(s.ID), count(s.Entries, "entry", "entries"))
+		if s.Outputs > 0 {
+			fmt.Fprintf(rep.w, ", %s of large output", count(s.Outputs, "piece"))
+		}
+		if s.Lost > 0 {
+			fmt.Fprintf(rep.w, "; of %s the whole output is missing or damaged", count(s.Lost, "message"))
+		}
+		rep.w.WriteString("\n")
 	}
 }
 

@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"io/fs"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -13,6 +15,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/clew-dev/clew"
+	"github.com/clew-dev/clew/blob"
 	"github.com/clew-dev/clew/internal/database"
 	"github.com/clew-dev/clew/internal/pgtest"
 	"github.com/clew-dev/clew/internal/s3test"
@@ -132,6 +136,93 @@ func TestDatabasePassword(t *testing.T) {
 		if !strings.Contains(stdout, "one") || strings.Contains(stdout+stderr, "hidden") {
 			t.Errorf("%q: %s%s", args, stdout, stderr)
 		}
+	}
+}
+
+// Large output goes with its session from beside a file into a folder or a bucket, and comes back byte for byte. What is
+// missing is said; where it can't be kept nothing is imported, and what was kept of it is collected.
+func TestDBMovesOutput(t *testing.T) {
+	dsn, bucket := pgtest.Database(t), s3test.New(t)
+	t.Setenv("CLEW_DATA_DIR", t.TempDir())
+	t.Setenv("AWS_ACCESS_KEY_ID", s3test.AccessKey)
+	t.Setenv("AWS_SECRET_ACCESS_KEY", s3test.SecretKey)
+	dir := t.TempDir()
+	in := filepath.Join(dir, "in.jsonl")
+	beside, err := clew.FileBlobs(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := `{"type":"session","version":3,"id":"moved","timestamp":"2025-01-02T03:04:05.678Z","cwd":"/"}` + "\n"
+	for i, whole := range []string{"whole output \x00\xff", "content of a file", "lost"} {
+		id, err := beside.Put(t.Context(), strings.NewReader(whole))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i == 1 {
+			text += fmt.Sprintf(`{"type":"custom","id":"a%d","parentId":null,"customType":"clew.files","data":{"files":[{"path":"x","before":%q}]}}`+"\n", i, id)
+		} else {
+			text += fmt.Sprintf(`{"type":"message","id":"a%d","parentId":null,"message":{"role":"toolResult","toolCallId":"x","content":"part","details":{"clew":{"blob":{"id":%q,"size":5}}}}}`+"\n", i, id)
+		}
+		if whole == "lost" {
+			if err := beside.Delete(t.Context(), id); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := os.WriteFile(in, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run(t, exitDone, "db", "migrate", "--db", dsn)
+	tree := func(root string) (all string) {
+		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			data, err := os.ReadFile(path)
+			all += strings.TrimPrefix(path, root) + ": " + string(data) + "\n"
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	address := "s3://" + bucket.Name + "?region=us-east-1&endpoint=" + bucket.URL
+	bucket.Fail(func(w http.ResponseWriter, r *http.Request, real http.Handler) bool {
+		if r.Method == http.MethodPut && strings.HasSuffix(r.URL.Path, blob.IDOf([]byte("content of a file")).String()) {
+			w.WriteHeader(http.StatusForbidden)
+			return true
+		}
+		return false
+	})
+	_, stderr := run(t, exitFailed, "db", "import", "--db", dsn, "--blobs", address, in)
+	if !strings.Contains(stderr, "nothing refers to what was copied") {
+		t.Error(stderr)
+	}
+	bucket.Fail(nil)
+	stdout, _ := run(t, exitDone, "db", "gc", "--yes", "--grace", "0h", "--db", dsn, "--blobs", address)
+	if !strings.Contains(stdout, "deleted 1 piece") {
+		t.Error(stdout)
+	}
+	for i, where := range []string{filepath.Join(dir, "kept"), address} {
+		out := filepath.Join(dir, fmt.Sprint("out", i), "s.jsonl")
+		if err := os.Mkdir(filepath.Dir(out), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		for _, args := range [][]string{{"import", in}, {"export", "moved", out}} {
+			stdout, _ := run(t, exitDone, append([]string{"db", "--db", dsn, "--blobs", where}, args...)...)
+			if !strings.Contains(stdout, "3 entries, 2 pieces of large output; of 1 message the whole output is missing") {
+				t.Errorf("%q: %s", args, stdout)
+			}
+		}
+		if was, is := tree(in+".blobs"), tree(out+".blobs"); was != is || strings.Count(is, "sha256-") != 2 {
+			t.Errorf("what was %q came back as %q", was, is)
+		}
+		if got, err := os.ReadFile(out); err != nil || string(got) != text {
+			t.Errorf("%q, %v", got, err)
+		}
+		run(t, exitFailed, "db", "export", "--db", dsn, "--blobs", where, "moved", out)
+		run(t, exitDone, "db", "delete", "--db", dsn, "--blobs", where, "--yes", "moved")
 	}
 }
 

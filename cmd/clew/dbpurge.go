@@ -33,7 +33,7 @@ func (d *dbRemoval) add(cmd *cobra.Command) {
 	f.BoolVar(&d.allTenants, "all-tenants", false, "delete: of every tenant")
 	f.BoolVar(&d.text, "text", false, "purge: read a text, and overwrite it wherever it stands")
 	f.StringVar(&d.grace, "grace", "7d", "gc: for how long content is kept that nothing refers to, such as `7d` or 12h")
-	f.StringVar(&d.blobs, "blobs", "", "delete, purge, gc: the `FOLDER` or s3:// address of large output (default: setting blobs)")
+	f.StringVar(&d.blobs, "blobs", "", "the `FOLDER` or s3:// address of large output (default: setting blobs)")
 	f.BoolVar(&d.yes, "yes", false, "delete, purge, gc: do not ask")
 	f.BoolVar(&d.dry, "dry-run", false, "purge, gc: show what would be done, and do nothing")
 }

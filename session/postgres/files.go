@@ -24,15 +24,17 @@ var errNotWhole = errors.New("the file would not come back byte for byte: it has
 // Import puts a session file into the database, whole or not at all, and returns its header and the number of its
 // entries. It refuses a file that Export could not give back byte for byte, and fails with fs.ErrExist when the
 // tenant has a session of that id. The file is only read.
-func (db *DB) Import(ctx context.Context, path string) (session.Header, int, error) {
-	h, n, err := db.load(ctx, path)
+//
+// beside, unless it is nil, copies what the session has outside; nobody can use the session before that.
+func (db *DB) Import(ctx context.Context, path string, beside func(context.Context, session.Store) error) (session.Header, int, error) {
+	h, n, err := db.load(ctx, path, beside)
 	if err != nil {
 		return h, 0, failed("import", path, err)
 	}
 	return h, n, nil
 }
 
-func (db *DB) load(ctx context.Context, path string) (h session.Header, n int, err error) {
+func (db *DB) load(ctx context.Context, path string, beside func(context.Context, session.Store) error) (h session.Header, n int, err error) {
 	f, err := jsonl.Open(ctx, path, jsonl.Options{ReadOnly: true})
 	if err != nil {
 		return h, 0, err
@@ -46,6 +48,11 @@ func (db *DB) load(ctx context.Context, path string) (h session.Header, n int, e
 	read.next, read.stop = iter.Pull2(f.All(ctx))
 	defer read.stop()
 	read.line(h.JSON())
+	if beside != nil { // so that Collect finds what is left of an import that was broken off
+		if _, err := db.pool.Exec(ctx, "INSERT INTO clew_gone (tenant, session) VALUES ($1, $2) ON CONFLICT (tenant, session) DO UPDATE SET at = now()", db.tenant, h.ID); err != nil {
+			return h, 0, err
+		}
+	}
 	err = pgx.BeginFunc(ctx, db.pool, func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, "INSERT INTO clew_session (tenant, session, header) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING", db.tenant, h.ID, h.JSON())
 		if err != nil {
@@ -63,6 +70,11 @@ func (db *DB) load(ctx context.Context, path string) (h session.Header, n int, e
 		}
 		if whole, err := sumOf(path); err != nil || !bytes.Equal(whole, read.sum.Sum(nil)) {
 			return errors.Join(err, errNotWhole)
+		}
+		if beside != nil {
+			if err := beside(ctx, f); err != nil {
+				return err
+			}
 		}
 		_, err = tx.Exec(ctx, "UPDATE clew_session SET last_seq = $3 WHERE tenant = $1 AND session = $2", db.tenant, h.ID, read.n)
 		return err
@@ -119,12 +131,20 @@ func sumOf(path string) ([]byte, error) {
 
 // Export writes a session to a new file, durably, and returns the number of its entries. The file is there whole or
 // not at all; a session that Import took comes out as it was, byte for byte. It fails with fs.ErrExist when there is
-// a file of that name.
-func (db *DB) Export(ctx context.Context, id, path string) (int, error) {
+// a file of that name. beside, unless it is nil, copies what the session has outside, before there is a file.
+func (db *DB) Export(ctx context.Context, id, path string, beside func(context.Context, session.Store) error) (int, error) {
 	s, err := db.Open(ctx, id, Options{ReadOnly: true})
 	if err != nil {
 		return 0, err
 	}
 	defer s.Close()
+	if _, err := os.Lstat(path); err == nil {
+		return 0, &session.Error{Op: "write", Subject: path, Err: fs.ErrExist, Hint: "choose another name"}
+	}
+	if beside != nil {
+		if err := beside(ctx, s); err != nil {
+			return 0, failed("export", path, err)
+		}
+	}
 	return jsonl.WriteNew(ctx, path, s.Header(), s.All(ctx), jsonl.Options{})
 }

@@ -242,7 +242,7 @@ func TestTenants(t *testing.T) {
 	add(t, s, chain(t, "", "a", "b"))
 	_, err := two.Open(t.Context(), header.ID, postgres.Options{ReadOnly: true})
 	wantError(t, err, postgres.ErrNoSession)
-	_, err = two.Export(t.Context(), header.ID, filepath.Join(t.TempDir(), "s.jsonl"))
+	_, err = two.Export(t.Context(), header.ID, filepath.Join(t.TempDir(), "s.jsonl"), nil)
 	wantError(t, err, postgres.ErrNoSession)
 
 	other := create(t, two, header)
@@ -380,11 +380,11 @@ func TestFiles(t *testing.T) {
 	}
 	in, out := filepath.Join(dir, "in.jsonl"), filepath.Join(dir, "out.jsonl")
 	check(t, os.WriteFile(in, file.Bytes(), 0o600))
-	h, n, err := db.Import(t.Context(), in)
+	h, n, err := db.Import(t.Context(), in, nil)
 	if err != nil || h.ID != "moved" || n != 600 {
 		t.Fatalf("Import = %q, %d, %v", h.ID, n, err)
 	}
-	if n, err := db.Export(t.Context(), "moved", out); err != nil || n != 600 {
+	if n, err := db.Export(t.Context(), "moved", out, nil); err != nil || n != 600 {
 		t.Fatalf("Export = %d, %v", n, err)
 	}
 	got, err := os.ReadFile(out)
@@ -392,9 +392,9 @@ func TestFiles(t *testing.T) {
 	if !bytes.Equal(got, file.Bytes()) {
 		t.Fatal("the file came back as another")
 	}
-	_, err = db.Export(t.Context(), "moved", out)
+	_, err = db.Export(t.Context(), "moved", out, nil)
 	wantError(t, err, fs.ErrExist)
-	_, _, err = db.Import(t.Context(), in)
+	_, _, err = db.Import(t.Context(), in, nil)
 	wantError(t, err, fs.ErrExist)
 
 	s := open(t, db, "moved", postgres.Options{})
@@ -406,7 +406,7 @@ func TestFiles(t *testing.T) {
 	add(t, s, chain(t, "e599", "new"))
 	wantIDs(t, s, append(ids, "new")...)
 	again := filepath.Join(dir, "again.jsonl")
-	_, err = db.Export(t.Context(), "moved", again)
+	_, err = db.Export(t.Context(), "moved", again, nil)
 	check(t, err)
 	f, err := jsonl.Open(t.Context(), again, jsonl.Options{ReadOnly: true})
 	check(t, err)
@@ -436,7 +436,7 @@ func TestImportRefuses(t *testing.T) {
 	} {
 		path := filepath.Join(t.TempDir(), "s.jsonl")
 		check(t, os.WriteFile(path, []byte(text), 0o600))
-		_, n, err := db.Import(t.Context(), path)
+		_, n, err := db.Import(t.Context(), path, nil)
 		if err == nil || n != 0 || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s: %d entries, error %v", name, n, err)
 		}
