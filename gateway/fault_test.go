@@ -419,6 +419,29 @@ func TestShortenedRequestThatIsRefused(t *testing.T) {
 	}
 }
 
+// Where it is too long as it came, the client is told that, and can shorten the list itself.
+func TestShortenedRequestThatIsRefusedAndTooLong(t *testing.T) {
+	u := newUpstream(t)
+	body := long(50, "x")
+	const tooLong = `{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 40000 tokens > 32000 maximum"}}`
+	u.answer = func(w http.ResponseWriter, n int) {
+		w.WriteHeader(400)
+		if bytes.Equal(u.bodies[n-1], body) {
+			write(w, tooLong)
+			return
+		}
+		write(w, `{"type":"error","error":{"type":"invalid_request_error","message":"messages.1.content.0: the thinking blocks can't be changed"}}`)
+	}
+	var seen gateway.Event
+	rt := gateway.Transport(nil, gateway.Config{Window: window(32_000), OnEvent: func(e gateway.Event) { seen = e }})
+	if status, answer := send(t, rt, u.URL+"/v1/messages", body); status != 400 || answer != tooLong {
+		t.Errorf("%d %s", status, answer)
+	}
+	if len(u.bodies) != 2 || seen.Outcome != gateway.TooLong || seen.Status != 400 || seen.After != seen.Before {
+		t.Errorf("%d requests, %+v", len(u.bodies), seen)
+	}
+}
+
 // Where the folder of the sessions is gone, can't be made or can't be written to, the agent
 // goes on, and what was made before still holds.
 func TestStoreThatFails(t *testing.T) {

@@ -140,8 +140,7 @@ func (h *Handler) Reload(cfg HandlerConfig) error {
 			r.Out.URL.RawPath = strings.TrimSuffix(to.base.EscapedPath(), "/") + to.path
 			r.Out.URL.Path, _ = url.PathUnescape(r.Out.URL.RawPath) // an escaped path can be read
 			r.Out.Host = to.base.Host
-			r.Out.Header.Del(KeyHeader)
-			r.Out.Header.Del("X-Forwarded-For")
+			r.Out.Header.Del(KeyHeader) // who asks (X-Forwarded-For and the like) is left out by Rewrite
 		},
 		ModifyResponse: func(resp *http.Response) error {
 			if body := resp.Request.Context().Value(targetKey{}).(*target).body; !body.kept {
@@ -303,7 +302,10 @@ var ErrExposed = errors.New("the address can be reached from other machines")
 
 // CheckListen returns ErrExposed for an address that is not of this machine alone.
 func CheckListen(addr string) error {
-	host, _, err := net.SplitHostPort(addr)
+	host, port, err := net.SplitHostPort(addr)
+	if err == nil {
+		_, err = net.LookupPort("tcp", port)
+	}
 	if err != nil {
 		return fmt.Errorf("%q is no address; write one such as 127.0.0.1:8790: %w", addr, err)
 	}

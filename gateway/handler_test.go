@@ -29,17 +29,24 @@ func TestHandlerRoutes(t *testing.T) {
 	a, b := newUpstream(t), newUpstream(t)
 	s := serve(t, gateway.HandlerConfig{Upstreams: map[string]string{"anthropic": a.URL, "local": b.URL + "/base"}, Key: "k"})
 	paths := map[string]string{}
+	about := []string{"X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "Forwarded"} // who asks, and how
 	for _, u := range []*upstream{a, b} {
 		inner := u.Config.Handler
 		u.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			paths[r.URL.RequestURI()] = r.Header.Get("X-Api-Key") + r.Header.Get("X-Clew-Key") + r.Header.Get("X-Forwarded-For")
+			paths[r.URL.RequestURI()] = r.Header.Get("X-Api-Key") + r.Header.Get("X-Clew-Key")
+			for _, name := range about {
+				if v := r.Header.Get(name); v != "" {
+					t.Errorf("the upstream is told %s: %s", name, v)
+				}
+			}
 			if "http://"+r.Host != u.URL {
 				t.Errorf("the upstream %s is called %s", u.URL, r.Host)
 			}
 			inner.ServeHTTP(w, r)
 		})
 	}
-	send(t, nil, s.URL+"/v1/messages?beta=true", long(1, "x"), "X-Clew-Key: k", "X-Api-Key: one")
+	send(t, nil, s.URL+"/v1/messages?beta=true", long(1, "x"), "X-Clew-Key: k", "X-Api-Key: one",
+		"X-Forwarded-For: 10.0.0.7", "X-Forwarded-Host: inside", "X-Forwarded-Proto: https", "Forwarded: for=10.0.0.7")
 	send(t, nil, s.URL+"/local/v1/chat/completions", []byte(`{"messages":[{"role":"user","content":"x"}]}`), "X-Clew-Key: k", "X-Api-Key: two")
 	send(t, nil, s.URL+"/local/v1/models/org%2Fm%20x:y", nil, "X-Clew-Key: k", "X-Api-Key: three")
 	if len(paths) != 3 || paths["/v1/messages?beta=true"] != "one" || paths["/base/v1/chat/completions"] != "two" || paths["/base/v1/models/org%2Fm%20x:y"] != "three" {
@@ -111,8 +118,10 @@ func TestCheckListen(t *testing.T) {
 			t.Errorf("%s: %v", addr, err)
 		}
 	}
-	if err := gateway.CheckListen("8790"); err == nil || errors.Is(err, gateway.ErrExposed) {
-		t.Errorf("no address: %v", err)
+	for _, bad := range []string{"8790", "127.0.0.1:99999", "127.0.0.1:-1"} {
+		if err := gateway.CheckListen(bad); err == nil || errors.Is(err, gateway.ErrExposed) {
+			t.Errorf("%s is taken for an address: %v", bad, err)
+		}
 	}
 }
 

@@ -83,7 +83,10 @@ func (r *request) asItCame(req *http.Request, refused *http.Response, original [
 	if err != nil {
 		return r.done(refused)
 	}
-	if resp.StatusCode < 400 { // so it was not the client's own mistake
+	switch {
+	case r.overflowOf(resp) != nil:
+		r.event.Outcome, r.event.Why = TooLong, "the upstream did not take it shortened, and as it came it was too long"
+	case resp.StatusCode < 400: // so it was not the client's own mistake
 		r.spoiled.put(head, true, false)
 		r.spoiled.put(r.root, true, false)
 	}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -70,6 +71,14 @@ type gatewayFile struct {
 	MaxRequests int   `json:"maxRequests"`
 	MaxMemory   int64 `json:"maxMemory"`
 	MaxBody     int64 `json:"maxBody"`
+}
+
+// fixed are the settings that hold from the start to the end, by name.
+func (f *gatewayFile) fixed() map[string]any {
+	return map[string]any{
+		"listen": f.Listen, "admin": f.Admin, "cert": f.Cert, "certKey": f.CertKey, "db": f.DB,
+		"keepDays": f.KeepDays, "blobs": f.Blobs, "drainSeconds": int(f.Drain), "graceSeconds": int(f.Grace),
+	}
 }
 
 // unreadable says what is wrong with the file in its own words, not in those of Go.
@@ -422,6 +431,7 @@ func newGateway() *cobra.Command {
 			return fmt.Errorf("gateway: %w", err)
 		}
 		scheme := "http"
+		s.file = file
 		s.drain, s.grace = time.Duration(file.Drain)*time.Second, cmp.Or(time.Duration(file.Grace)*time.Second, s.grace)
 		if file.Cert != "" {
 			pair, err := tls.LoadX509KeyPair(file.Cert, file.CertKey)
@@ -485,6 +495,7 @@ type gatewayServer struct {
 	count        func(http.Handler) http.Handler
 	watch        func(context.Context) error // serves the second listener
 	leave        func()                      // tells those who look there that it ends
+	file         gatewayFile                 // as it was at the start
 	drain, grace time.Duration               // see gatewayFile
 	leaving      atomic.Bool
 	open         atomic.Int64 // requests that are served
@@ -568,11 +579,17 @@ func (s *gatewayServer) health(next http.Handler) http.Handler {
 	})
 }
 
-// reload reads the settings again. Addresses and certificate stay.
+// reload reads the settings again. Where one is among them that can't change, none does.
 func (s *gatewayServer) reload(g *gatewayFlags) error {
 	cfg, file, err := g.settings()
 	if err != nil {
 		return err
+	}
+	was, now := s.file.fixed(), file.fixed()
+	for _, name := range slices.Sorted(maps.Keys(now)) {
+		if now[name] != was[name] {
+			return usagef("--config %s: %s was %#v at the start and is %#v; it can't change while the gateway runs, so start it again", g.config, name, was[name], now[name])
+		}
 	}
 	if err := gateway.CheckListen(s.l.Addr().String()); err != nil && file.Key == "" && !file.Tenants {
 		return usagef("--config %s: %w; it must have a key", g.config, err)

@@ -193,7 +193,17 @@ func TestGatewayReads(t *testing.T) {
 	if got := status(); got != 200 {
 		t.Errorf("after a wrong file: %d", got)
 	}
-	for text, want := range map[string]int{`{"upstreams": {"local": "nowhere"}}`: 422, `{"upstreams": {}}`: 200} {
+	settings(`{"upstreams": {}, "listen": "127.0.0.1:99999"}`)
+	if err := p.cmd.Process.Signal(hangup); err != nil {
+		t.Fatal(err)
+	}
+	if said := p.until(t, "the settings stay as they are: "); !strings.Contains(said, `listen was "" at the start and is "127.0.0.1:99999"; it can't change while the gateway runs`) {
+		t.Errorf("after another address: %s", said)
+	}
+	if got := status(); got != 200 {
+		t.Errorf("after a file with another address: %d", got)
+	}
+	for text, want := range map[string]int{`{"upstreams": {"local": "nowhere"}}`: 422, `{"admin": ":1"}`: 422, `{"upstreams": {}}`: 200} {
 		settings(text)
 		resp, err := http.Post(page+"/reload", "", nil)
 		if err != nil {
