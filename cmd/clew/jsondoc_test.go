@@ -155,7 +155,7 @@ func jsonFields(typ reflect.Type, path string, apart map[reflect.Type]bool, into
 		case f.Anonymous && name == "":
 			jsonFields(f.Type, path, apart, into, true, optional)
 		case name != "-" && f.IsExported():
-			jsonFields(f.Type, strings.TrimPrefix(path+"."+name, "."), apart, into, false, options == "omitempty")
+			jsonFields(f.Type, strings.TrimPrefix(path+"."+name, "."), apart, into, false, options == "omitempty" || options == "omitzero")
 		}
 	}
 }

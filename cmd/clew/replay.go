@@ -96,7 +96,7 @@ func newReplay() *cobra.Command {
 		}
 		pr.done()
 		err = show(cmd, &replayed{r, curve, in})
-		if n, _ := countPoints(r, false); n == 0 && err == nil {
+		if n, _ := r.Count(false); n == 0 && err == nil {
 			err = fmt.Errorf("nothing was measured: %s, none of them long enough", count(len(r.Sessions), "session"))
 		}
 		return err
@@ -298,13 +298,7 @@ func (fl *replayFlags) writeHTML(r *replay.Report, in *replayInput) error {
 	if fl.html == "" {
 		return nil
 	}
-	notes := page.Notes{Passed: in.passed}
-	for _, f := range in.unread {
-		notes.Unread = append(notes.Unread, page.File(f))
-	}
-	for _, f := range in.damaged {
-		notes.Damaged = append(notes.Damaged, page.File(f))
-	}
+	notes := page.Notes{Passed: in.passed, Unread: in.unread, Damaged: in.damaged}
 	return writeWhole("--html", fl.html, 0o644, true, func(w io.Writer) error { return page.Write(w, r, notes) })
 }
 
@@ -313,16 +307,10 @@ type replayInput struct {
 	paths   []string
 	named   map[string]bool // paths that are arguments themselves
 	files   int             // that were read
-	unread  []unreadFile
-	damaged []unreadFile // read but for some of it
-	passed  int          // files of a folder that are no sessions
-	err     error        // what ended the reading
-}
-
-// unreadFile is a file and what is wrong with it.
-type unreadFile struct {
-	Path string `json:"path"`
-	Why  string `json:"why"`
+	unread  []replay.Note
+	damaged []replay.Note // read but for some of it
+	passed  int           // files of a folder that are no sessions
+	err     error         // what ended the reading
 }
 
 // nothing is the error of an input without a session.
@@ -365,7 +353,7 @@ func findReplay(cmd *cobra.Command, args []string) (*replayInput, error) {
 			case cmd.Context().Err() != nil:
 				return cmd.Context().Err()
 			case err != nil:
-				in.unread = append(in.unread, unreadFile{p, errorText(err)})
+				in.unread = append(in.unread, replay.Note{Path: p, Why: errorText(err)})
 				if d != nil && d.IsDir() {
 					return fs.SkipDir
 				}
@@ -413,14 +401,14 @@ func (in *replayInput) read(cmd *cobra.Command, path string, yield func(replay.S
 			in.passed++
 			return true, nil
 		default:
-			in.unread = append(in.unread, unreadFile{path, errorText(err)})
+			in.unread = append(in.unread, replay.Note{Path: path, Why: errorText(err)})
 			return true, nil
 		}
 		if n == 0 {
 			in.files++
 		}
 		if bad := t.Report.Count(transcript.Damaged); bad > 0 {
-			in.damaged = append(in.damaged, unreadFile{path, fmt.Sprintf("%s of it could not be read", count(bad, "part"))})
+			in.damaged = append(in.damaged, replay.Note{Path: path, Why: fmt.Sprintf("%s of it could not be read", count(bad, "part"))})
 		}
 		sessions, err := conversations(cmd, path, n, t)
 		if err != nil {

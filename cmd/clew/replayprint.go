@@ -12,92 +12,11 @@ import (
 	"github.com/clew-dev/clew/internal/replay/measure"
 )
 
-// replayColumn is a column of the table: what it says of a policy, "" for nothing.
-type replayColumn struct {
-	title string
-	width int
-	text  func(r *replayRow) string
-}
-
-// replayRow is a line of the table: what a policy keeps, what it costs, or both.
-type replayRow struct {
-	name string
-	kept *replay.Row
-	cost *replay.CostRow
-}
-
-// shareText writes a figure between 0 and 1 as .62 and 1.00.
-func shareText(f float64) string {
-	return strings.TrimPrefix(fmt.Sprintf("%.2f", f), "0")
-}
-
 func measuredText(m measure.Measured) string {
 	if !m.OK {
 		return "-"
 	}
-	return shareText(m.Value)
-}
-
-func meanColumn(title string, width int, get func(r *replay.Row) replay.Mean) replayColumn {
-	return replayColumn{title, width, func(r *replayRow) string {
-		if r.kept == nil {
-			return ""
-		}
-		m := get(r.kept)
-		if m.N == 0 {
-			return "-"
-		}
-		return shareText(m.Value)
-	}}
-}
-
-func costColumn(title string, width int, get func(r *replay.CostRow) string) replayColumn {
-	return replayColumn{title, width, func(r *replayRow) string {
-		if r.cost == nil || r.cost.Sessions == 0 {
-			return ""
-		}
-		return get(r.cost)
-	}}
-}
-
-var keptColumns = []replayColumn{
-	meanColumn("cCR", 6, func(r *replay.Row) replay.Mean { return r.Contextual }),
-	meanColumn("CR", 5, func(r *replay.Row) replay.Mean { return r.Recall }),
-	meanColumn("IR", 5, func(r *replay.Row) replay.Mean { return r.Instructions }),
-	meanColumn("IR-c", 5, func(r *replay.Row) replay.Mean { return r.Constraints }),
-	meanColumn("trail", 6, func(r *replay.Row) replay.Mean { return r.TrailF1 }),
-	meanColumn("fresh", 6, func(r *replay.Row) replay.Mean { return r.Fresh }),
-	{"made up", 8, func(r *replayRow) string {
-		if r.kept == nil || r.kept.Foreign.N == 0 {
-			return ""
-		}
-		return strings.TrimPrefix(fmt.Sprintf("%.4f", r.kept.Foreign.Value), "0")
-	}},
-	meanColumn("plain", 6, func(r *replay.Row) replay.Mean { return r.Plain }),
-	meanColumn("junk", 5, func(r *replay.Row) replay.Mean { return r.Junk }),
-	{"decay", 6, func(r *replayRow) string {
-		if r.kept == nil {
-			return ""
-		}
-		if d, ok := r.kept.Decay(); ok {
-			return fmt.Sprintf("%.0f%%", 100*d+0)
-		}
-		return "-"
-	}},
-	{"tokens", 7, func(r *replayRow) string {
-		if r.kept == nil {
-			return ""
-		}
-		return number(int64(r.kept.Tokens))
-	}},
-}
-
-var costColumns = []replayColumn{
-	costColumn("cost", 6, func(r *replay.CostRow) string { return shareText(r.Pooled) }),
-	costColumn("median", 7, func(r *replay.CostRow) string { return shareText(r.Median) }),
-	costColumn("rewrites", 9, func(r *replay.CostRow) string { return number(int64(r.Rewrites)) }),
-	costColumn("context", 8, func(r *replay.CostRow) string { return number(int64(r.Mean)) }),
-	costColumn("lost cache", 11, func(r *replay.CostRow) string { return number(int64(r.Invalidated)) }),
+	return replay.Share(m.Value)
 }
 
 // replayed is what replay prints.
@@ -110,16 +29,24 @@ type replayed struct {
 // text is the table, and what was not measured and why.
 func (played *replayed) text(rep *report) {
 	w, p, r := rep.w, rep.p, played.Report
-	free, recorded := r.Rows(false), r.Rows(true)
-	rows := replayRows(free, r.Costs)
-	points, sessions := countPoints(r, false)
+	free := r.Rows(false)
+	points, sessions := r.Count(false)
 	fmt.Fprintf(w, "%s in %s; %s tokens a text, a tail of %s.\n", count(points, "point"), count(sessions, "session"), number(int64(r.Budget)), number(int64(r.Tail)))
 	if s := r.Support(); s.Points > 0 {
-		fmt.Fprintf(w, "The agent needed %s of what was dropped (%s); all of it would score %s in cCR.\n\n",
-			count(s.Needs, "identifier"), classText(free[0].ByClass), shareText(s.Ceiling.Value))
+		rep.sentence("The agent needed %s of what was dropped (%s); all of it would score %s in cCR.",
+			count(s.Needs, "identifier"), classText(free[0].ByClass), replay.Share(s.Ceiling.Value))
+		w.WriteString("\n")
 	}
-	writeReplayTable(w, p, rows, append(keptColumns[:len(keptColumns):len(keptColumns)], costColumns...))
-	writeIntervals(w, free)
+	kept, costs := replay.Columns(), replay.Columns()
+	kept = slices.DeleteFunc(kept, replay.Column.OfCost)
+	if lines := r.Lines(false); rep.wide >= wholeTable {
+		writeReplayTable(w, p, lines, costs)
+	} else {
+		writeReplayTable(w, p, lines[:len(free)], kept)
+		w.WriteString("\n")
+		writeReplayTable(w, p, lines, costs[len(kept):])
+	}
+	writeIntervals(rep, free)
 	writeCurve(w, played.curve)
 	if k := free[0]; k.Fresh.N < k.Points && k.Points > 0 {
 		fmt.Fprintf(w, "fresh of %s: measured at %s\n", printable(k.Policy), count(k.Fresh.N, "point"))
@@ -128,15 +55,15 @@ func (played *replayed) text(rep *report) {
 	if groups := r.Groups(r.Policies[0]); len(groups) > 1 {
 		var parts []string
 		for _, g := range groups {
-			parts = append(parts, fmt.Sprintf("%s %s (%d)", g.Name, shareText(g.Contextual.Value), g.Sessions))
+			parts = append(parts, fmt.Sprintf("%s %s (%d)", g.Name, replay.Share(g.Contextual.Value), g.Sessions))
 		}
 		fmt.Fprintf(w, "\ncCR of %s by format, and sessions: %s\n", printable(r.Policies[0]), printable(strings.Join(parts, ", ")))
 	}
-	if n, of := countPoints(r, true); n > 0 {
+	if n, of := r.Count(true); n > 0 {
 		fmt.Fprintf(w, "\nWhere the recorded program compacted itself (%s in %s), with as many tokens as its summary took:\n\n", count(n, "point"), count(of, "session"))
-		writeReplayTable(w, p, replayRows(recorded, nil), keptColumns)
+		writeReplayTable(w, p, r.Lines(true), kept)
 	}
-	writeReplayNotes(w, r, played.in)
+	writeReplayNotes(rep, r, played.in)
 }
 
 // writeCurve says how cCR grows with the budget.
@@ -148,7 +75,7 @@ func writeCurve(w *bufio.Writer, curve []curvePoint) {
 		fmt.Fprintf(w, "%8s", number(int64(c.Budget)))
 		for _, name := range slices.Sorted(maps.Keys(c.CCR)) {
 			if c.CCR[name] > 0 {
-				fmt.Fprintf(w, "  %s %s", printable(name), shareText(c.CCR[name]))
+				fmt.Fprintf(w, "  %s %s", printable(name), replay.Share(c.CCR[name]))
 			}
 		}
 		w.WriteString("\n")
@@ -156,15 +83,16 @@ func writeCurve(w *bufio.Writer, curve []curvePoint) {
 }
 
 // writeIntervals says how far chance in the choice of sessions moves the figures.
-func writeIntervals(w *bufio.Writer, rows []replay.Row) {
+func writeIntervals(rep *report, rows []replay.Row) {
 	var parts []string
 	for i := range rows {
 		if low, high, ok := rows[i].Interval(); ok && high > 0 {
-			parts = append(parts, fmt.Sprintf("%s %s to %s", rows[i].Policy, shareText(low), shareText(high)))
+			parts = append(parts, fmt.Sprintf("%s %s to %s", rows[i].Policy, replay.Share(low), replay.Share(high)))
 		}
 	}
 	if len(parts) > 0 {
-		fmt.Fprintf(w, "\n95%% intervals of cCR over sessions: %s\n", printable(strings.Join(parts, ", ")))
+		rep.w.WriteString("\n")
+		rep.sentence("95%% intervals of cCR over sessions: %s", strings.Join(parts, ", "))
 	}
 }
 
@@ -210,68 +138,32 @@ func classText(classes [measure.NumClasses]measure.ClassScore) string {
 	return strings.Join(parts, ", ")
 }
 
-// replayRows puts what is kept and what it costs beside each other.
-func replayRows(kept []replay.Row, costs *replay.Costs) []replayRow {
-	var rows []replayRow
-	used := map[string]bool{}
-	for i := range kept {
-		row := replayRow{name: kept[i].Policy, kept: &kept[i]}
-		if costs != nil {
-			for j := range costs.Rows {
-				if costs.Rows[j].Policy == row.name {
-					row.cost = &costs.Rows[j]
-					used[row.name] = true
-				}
-			}
-		}
-		rows = append(rows, row)
-	}
-	if costs != nil && len(costs.Sessions) > 0 {
-		for j := range costs.Rows {
-			if c := &costs.Rows[j]; !used[c.Policy] {
-				rows = append(rows, replayRow{name: c.Policy, cost: c})
-			}
-		}
-	}
-	return rows
-}
+// wholeTable is how wide the table is; where there is less room it is two, of what policies
+// keep and of what they cost.
+const wholeTable = 118
 
-func writeReplayTable(w *bufio.Writer, p painter, rows []replayRow, columns []replayColumn) {
-	const names = 13
+func writeReplayTable(w *bufio.Writer, p painter, lines []replay.Line, columns []replay.Column) {
+	const names = 14
 	head := pad("policy", names)
 	for _, c := range columns {
-		head += padLeft(c.title, c.width)
+		head += padLeft(c.Title, max(len(c.Title)+1, 5))
 	}
 	w.WriteString(p.paint(styleBold, head) + "\n")
-	for i := range rows {
-		line := pad(rows[i].name, names)
+	for _, l := range lines {
+		text := pad(l.Policy, names)
 		for _, c := range columns {
-			line += padLeft(c.text(&rows[i]), c.width)
+			text += padLeft(l.Figure(c, "-", func(n int) string { return number(int64(n)) }), max(len(c.Title)+1, 5))
 		}
-		w.WriteString(strings.TrimRight(line, " ") + "\n")
+		w.WriteString(strings.TrimRight(text, " ") + "\n")
 	}
-}
-
-func countPoints(r *replay.Report, recorded bool) (points, sessions int) {
-	for _, s := range r.Sessions {
-		n := 0
-		for _, p := range s.Points {
-			if p.Recorded == recorded {
-				n++
-			}
-		}
-		points += n
-		if n > 0 {
-			sessions++
-		}
-	}
-	return points, sessions
 }
 
 // writeReplayNotes says what the figures do not hold.
-func writeReplayNotes(w *bufio.Writer, r *replay.Report, in *replayInput) {
+func writeReplayNotes(rep *report, r *replay.Report, in *replayInput) {
+	w := rep.w
 	if c := r.Costs; c != nil && len(c.Sessions) > 0 {
-		fmt.Fprintf(w, "\nCosts: %s of at least %s tokens, rewritten at %s, prices %s, relative to never rewriting, with what has to be read again.\n",
+		w.WriteString("\n")
+		rep.sentence("Costs: %s of at least %s tokens, rewritten at %s, prices %s, relative to never rewriting, with what has to be read again.",
 			count(len(c.Sessions), "session"), number(int64(c.Options.MinTokens)), number(int64(c.Options.Window)), printable(c.Options.Prices.Name))
 		for _, g := range c.Options.Prices.Gaps {
 			fmt.Fprintf(w, "prices: %s\n", printable(g))
@@ -284,29 +176,11 @@ func writeReplayNotes(w *bufio.Writer, r *replay.Report, in *replayInput) {
 		}
 	}
 	writeMeterNotes(w, r)
-	notes := 0
-	note := func(path, why string) {
-		if notes++; notes == 1 {
+	for i, n := range slices.Concat(in.unread, in.damaged, r.Notes()) {
+		if i == 0 {
 			w.WriteString("\n")
 		}
-		fmt.Fprintf(w, "%s: %s\n", printable(path), printable(why))
-	}
-	for _, f := range in.unread {
-		note(f.Path, f.Why)
-	}
-	for _, f := range in.damaged {
-		note(f.Path, f.Why)
-	}
-	for _, a := range r.Again {
-		note(a.Name, "the same session as "+a.Counted+", which is counted")
-	}
-	for _, s := range r.Sessions {
-		if s.Skipped != "" {
-			note(s.Name, "not measured: "+s.Skipped)
-		}
-		for _, why := range s.SkippedRecorded {
-			note(s.Name, "a recorded compaction was not measured: "+why)
-		}
+		fmt.Fprintf(w, "%s: %s\n", printable(n.Path), printable(n.Why))
 	}
 	if in.passed > 0 {
 		fmt.Fprintf(w, "\npassed over %s that are not sessions\n", count(in.passed, "file"))

@@ -42,6 +42,11 @@ func (r *report) row(name, format string, args ...any) {
 	wrap(r.w, first, printable(fmt.Sprintf(format, args...)), max(reportMargin, textWidth(name)+1), r.columns)
 }
 
+// sentence writes a text alone, broken likewise.
+func (r *report) sentence(format string, args ...any) {
+	wrap(r.w, "", printable(fmt.Sprintf(format, args...)), 0, r.wide)
+}
+
 // bar writes how much of the window a context takes.
 func (r *report) bar(name string, tokens, window int64) {
 	r.w.WriteString(r.p.paint(styleBold, pad(name, reportMargin)) + usageBar(r.p, tokens, window) + "\n")

@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/clew-dev/clew/internal/jsonx"
+	"github.com/clew-dev/clew/internal/replay/measure"
 )
 
 // The defaults of CostOptions, and what was measured of forgetting.
@@ -167,21 +168,24 @@ func taxOf(contextual float64) float64 {
 
 // CostRow is what a policy costs over all sessions.
 type CostRow struct {
-	Policy, About string
-	Sessions      int
+	Policy   string `json:"policy"`
+	About    string `json:"-"`
+	Sessions int    `json:"sessions"`
 	// Pooled is the sum of the costs divided by that without rewrites, Median the
 	// middle one of the sessions' ratios; Untaxed is Pooled without the tax of
 	// forgetting.
-	Pooled, Median, Untaxed float64
-	Rewrites                int
-	Peak                    int     // largest context
-	Mean                    float64 // context at a call
-	Invalidated             float64 // tokens per rewrite
-	Recall                  float64 // contextual recall that scaled the tax; -1 for none
-	Dollars                 float64
+	Pooled      float64          `json:"pooled"`
+	Median      float64          `json:"median"`
+	Untaxed     float64          `json:"untaxed"`
+	Rewrites    int              `json:"rewrites"`
+	Peak        int              `json:"peak"`            // largest context
+	Mean        int              `json:"context"`         // context at a call
+	Invalidated int              `json:"invalidated"`     // tokens per rewrite
+	Recall      measure.Measured `json:"recall,omitzero"` // contextual recall that scaled the tax
+	Dollars     float64          `json:"dollars,omitempty"`
 }
 
-func costRow(s *shaper, recall float64, costs []Cost) CostRow {
+func costRow(s *shaper, recall measure.Measured, costs []Cost) CostRow {
 	row := CostRow{Policy: s.name, About: s.about, Sessions: len(costs), Recall: recall}
 	var total, plain, base float64
 	var ratios []float64
@@ -205,10 +209,13 @@ func costRow(s *shaper, recall float64, costs []Cost) CostRow {
 	}
 	row.Median = median(ratios)
 	if row.Rewrites > 0 {
-		row.Invalidated = float64(invalidated) / float64(row.Rewrites)
+		row.Invalidated = invalidated / row.Rewrites
 	}
 	if calls > 0 {
-		row.Mean = sum / float64(calls)
+		row.Mean = int(sum / float64(calls))
+	}
+	for _, f := range []*float64{&row.Pooled, &row.Median, &row.Untaxed, &row.Dollars} {
+		*f = measure.Rounded(*f)
 	}
 	return row
 }
@@ -331,10 +338,7 @@ func replayCosts(ctx context.Context, sessions []*played, policies []string, rec
 			costs = append(costs, sc.Costs[s.name])
 		}
 		r, ok := recall[s.of]
-		if !ok || !s.tax || s.model {
-			r = -1
-		}
-		out.Rows = append(out.Rows, costRow(&s, r, costs))
+		out.Rows = append(out.Rows, costRow(&s, measure.Measured{Value: r, OK: ok && s.tax && !s.model}, costs))
 	}
 	return out, nil
 }

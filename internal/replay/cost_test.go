@@ -233,7 +233,7 @@ func TestCostsInAReport(t *testing.T) {
 		if row.Policy == appendPolicy && (row.Pooled != 1 || row.Median != 1) {
 			t.Errorf("%+v", row)
 		}
-		if row.Policy == "clew" && (row.Pooled >= 1 || row.Untaxed >= row.Pooled || row.Rewrites == 0 || row.Recall < 0) {
+		if row.Policy == "clew" && (row.Pooled >= 1 || row.Untaxed >= row.Pooled || row.Rewrites == 0 || !row.Recall.OK) {
 			t.Errorf("%+v", row)
 		}
 	}

@@ -2,13 +2,13 @@ package replay
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"io/fs"
 	"maps"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -400,35 +400,11 @@ func (p Probe) Grades() ([]Grade, error) {
 		for kind, n := range t.n {
 			g.Kinds[kind] = t.sum[kind] / n
 		}
-		g.Low, g.High = drawnAgain(t.points)
+		g.Low, g.High = drawnAgain(t.points, 2)
 		out = append(out, g)
 	}
-	slices.SortFunc(out, func(a, b Grade) int {
-		if a.All != b.All {
-			if a.All > b.All {
-				return -1
-			}
-			return 1
-		}
-		return strings.Compare(a.Policy, b.Policy)
-	})
+	slices.SortFunc(out, func(a, b Grade) int { return cmp.Or(cmp.Compare(b.All, a.All), cmp.Compare(a.Policy, b.Policy)) })
 	return out, nil
-}
-
-// drawnAgain returns the 95 % interval of the mean when sessions are drawn again.
-func drawnAgain(points [][2]float64) (low, high float64) {
-	rng := rand.New(rand.NewPCG(1, 2))
-	means := make([]float64, 2000)
-	for i := range means {
-		sum, n := 0.0, 0.0
-		for range points {
-			pt := points[rng.IntN(len(points))]
-			sum, n = sum+pt[0], n+pt[1]
-		}
-		means[i] = sum / n
-	}
-	slices.Sort(means)
-	return means[len(means)*25/1000], means[len(means)*975/1000]
 }
 
 // GradeTable writes grades as a table.

@@ -11,25 +11,33 @@ import (
 
 // Row is one policy in a table.
 type Row struct {
-	Policy   string
-	About    string // what it does, in a few words
-	Points   int    // at which it was scored
-	Sessions int
-	Tokens   float64 // mean size of its texts
-
-	Contextual, Recall, RecallByUse, Precision Mean
-	Instructions, Constraints                  Mean
-	TrailF1, Modified, Fresh, Foreign          Mean
-	Plain, Junk                                Mean
+	Policy       string `json:"policy"`
+	About        string `json:"about"`  // what it does, in a few words
+	Points       int    `json:"points"` // at which it was scored
+	Sessions     int    `json:"sessions"`
+	Tokens       int    `json:"tokens"` // mean size of its texts
+	Contextual   Mean   `json:"cCR,omitzero"`
+	Recall       Mean   `json:"cr,omitzero"`
+	RecallByUse  Mean   `json:"crByUse,omitzero"`
+	Precision    Mean   `json:"precision,omitzero"`
+	Instructions Mean   `json:"instructions,omitzero"`
+	Constraints  Mean   `json:"constraints,omitzero"`
+	TrailF1      Mean   `json:"trailF1,omitzero"`
+	Modified     Mean   `json:"modified,omitzero"`
+	Fresh        Mean   `json:"fresh,omitzero"`
+	Foreign      Mean   `json:"madeUp,omitzero"`
+	Plain        Mean   `json:"plain,omitzero"`
+	Junk         Mean   `json:"junk,omitzero"`
 
 	// Chain is the mean after one, two and three compactions in a row, of the same
 	// points.
-	Chain, ChainRecall, ChainInstructions [Generations]Mean
+	Chain, ChainRecall, ChainInstructions [Generations]Mean `json:"-"`
 
-	Gates Gates
+	// Gates are the requirements that no average may hide.
+	Gates Gates `json:"gates"`
 
 	// ByClass adds up the needs of all points, and those found.
-	ByClass [measure.NumClasses]measure.ClassScore
+	ByClass [measure.NumClasses]measure.ClassScore `json:"-"`
 
 	bySession []float64 // contextual recall
 }
@@ -48,6 +56,14 @@ func (r *Row) Decay() (share float64, ok bool) {
 type Mean struct {
 	Value float64
 	N     int
+}
+
+// IsZero reports that there was nothing to measure.
+func (m Mean) IsZero() bool { return m.N == 0 }
+
+// MarshalJSON writes the value.
+func (m Mean) MarshalJSON() ([]byte, error) {
+	return measure.Measured{Value: m.Value, OK: m.N > 0}.MarshalJSON()
 }
 
 // Rows returns a row for each policy, in the order of the report, of the free
@@ -101,7 +117,7 @@ func (r *Report) row(policy string, recorded bool) Row {
 		}
 	}
 	mean := func(get func(s *measure.Score) measure.Measured) Mean { return meanOf(scores, get) }
-	row.Tokens = mean(func(s *measure.Score) measure.Measured { return measure.Measured{Value: float64(s.Tokens), OK: true} }).Value
+	row.Tokens = int(mean(func(s *measure.Score) measure.Measured { return measure.Measured{Value: float64(s.Tokens), OK: true} }).Value)
 	row.Contextual = mean(func(s *measure.Score) measure.Measured { return s.Contextual })
 	row.Recall = mean(func(s *measure.Score) measure.Measured { return s.Recall })
 	row.RecallByUse = mean(func(s *measure.Score) measure.Measured { return s.RecallByUse })
@@ -230,9 +246,12 @@ func (g Gates) Missed() []string {
 // Group is how a policy did on the free points of the sessions of one group. Where
 // one group has most of the sessions, the mean over all sessions is mostly its.
 type Group struct {
-	Name                             string
-	Sessions, Points                 int
-	Contextual, Recall, Instructions Mean
+	Name         string `json:"format"`
+	Sessions     int    `json:"sessions"`
+	Points       int    `json:"points"`
+	Contextual   Mean   `json:"cCR,omitzero"`
+	Recall       Mean   `json:"cr,omitzero"`
+	Instructions Mean   `json:"instructions,omitzero"`
 }
 
 // Groups returns how a policy did on each group of sessions, in the order of their
@@ -276,14 +295,27 @@ func (r *Row) Interval() (low, high float64, ok bool) {
 	if n < 3 {
 		return 0, 0, false
 	}
-	rng := rand.New(rand.NewPCG(1, uint64(n)))
+	points := make([][2]float64, n)
+	for i, v := range r.bySession {
+		points[i] = [2]float64{v, 1}
+	}
+	low, high = drawnAgain(points, uint64(n))
+	return low, high, true
+}
+
+// drawnAgain returns the 95 % interval of a mean when sessions are drawn again, each with
+// its sum and how many that is the sum of.
+func drawnAgain(points [][2]float64, seed uint64) (low, high float64) {
+	rng := rand.New(rand.NewPCG(1, seed))
 	means := make([]float64, draws)
 	for i := range means {
-		for range n {
-			means[i] += r.bySession[rng.IntN(n)]
+		sum, n := 0.0, 0.0
+		for range points {
+			pt := points[rng.IntN(len(points))]
+			sum, n = sum+pt[0], n+pt[1]
 		}
-		means[i] /= float64(n)
+		means[i] = sum / n
 	}
-	slices.SortFunc(means, cmp.Compare[float64])
-	return means[draws*25/1000], means[draws*975/1000-1], true
+	slices.Sort(means)
+	return means[draws*25/1000], means[draws*975/1000-1]
 }

@@ -68,27 +68,28 @@ const RecordedPolicy = "recorded"
 
 // PointResult is a point and how each policy did.
 type PointResult struct {
-	At       int // messages before it
-	Recorded bool
-	Dropped  int // tokens
-	Needs    int
-	Ceiling  measure.Measured // contextual recall of all that is dropped
-	Budget   int
-	Scores   map[string]measure.Score
-	Chains   map[string]Chain // of free points that are large enough
-	Unstable map[string]bool  // policies that gave another text the second time
+	At       int                      `json:"at"` // messages before it
+	Recorded bool                     `json:"recorded"`
+	Dropped  int                      `json:"dropped"` // tokens
+	Needs    int                      `json:"needs"`
+	Ceiling  measure.Measured         `json:"-"` // contextual recall of all that is dropped
+	Budget   int                      `json:"budget"`
+	Scores   map[string]measure.Score `json:"-"`
+	Chains   map[string]Chain         `json:"-"` // of free points that are large enough
+	Unstable map[string]bool          `json:"-"` // policies that gave another text the second time
 }
 
 // SessionResult is a session and its points.
 type SessionResult struct {
-	Name, Group string
-	Messages    int // that were said, what a rewrite put in left out
-	Tokens      int // of them
-	Points      []PointResult
+	Name     string        `json:"name"`
+	Group    string        `json:"format"`
+	Messages int           `json:"messages"` // that were said, what a rewrite put in left out
+	Tokens   int           `json:"tokens"`   // of them
+	Points   []PointResult `json:"-"`
 	// Skipped says why there is no free point, "" when there are some.
-	Skipped string
+	Skipped string `json:"skipped,omitempty"`
 	// SkippedRecorded says of each recorded compaction without a point why.
-	SkippedRecorded []string
+	SkippedRecorded []string `json:"skippedRecorded,omitempty"`
 }
 
 // Report is the outcome of a replay.

@@ -1,6 +1,10 @@
 package measure
 
-import "strings"
+import (
+	"encoding/json"
+	"math"
+	"strings"
+)
 
 // Point is a place in a session at which its old part is dropped, with all that is
 // needed to score what is put in its place.
@@ -67,6 +71,20 @@ type Measured struct {
 	OK    bool
 }
 
+// IsZero reports that there was nothing to measure.
+func (m Measured) IsZero() bool { return !m.OK }
+
+// MarshalJSON writes the value with four digits: the rest is noise.
+func (m Measured) MarshalJSON() ([]byte, error) {
+	if !m.OK {
+		return []byte("null"), nil
+	}
+	return json.Marshal(Rounded(m.Value))
+}
+
+// Rounded returns a figure with four digits.
+func Rounded(f float64) float64 { return math.Round(f*1e4) / 1e4 }
+
 func share(part, all int) Measured {
 	if all == 0 {
 		return Measured{}
@@ -76,37 +94,41 @@ func share(part, all int) Measured {
 
 // Score is what a text is worth at a point.
 type Score struct {
-	Tokens       int      // size of the text that was scored
-	Cut          int      // tokens beyond the budget, which were not looked at
-	Recall       Measured // CR: needs that stand in the text
-	RecallByUse  Measured // CRu: the same, weighed by how often each was used
-	Contextual   Measured // cCR: needs that stand there among words they stood among before
-	Precision    Measured // identifiers of the text that were used
-	Instructions Measured // IR: sentences of the user that are kept
-	Constraints  Measured // IR-c: those with a word of obligation
-	TrailF1      Measured // files and what was done to them
-	Modified     Measured // changed files that stand anywhere in the text
-	Fresh        Measured // of what had several states, the last one is given
-	Foreign      Measured // fabrication: identifiers that were in nothing the policy was given
-	Plain        float64  // share of plain words and structure
-	Junk         Measured // lines outside quotes and sources that are no statement
+	Tokens       int      `json:"tokens"`                // size of the text that was scored
+	Cut          int      `json:"-"`                     // tokens beyond the budget, which were not looked at
+	Recall       Measured `json:"cr,omitzero"`           // CR: needs that stand in the text
+	RecallByUse  Measured `json:"-"`                     // CRu: the same, weighed by how often each was used
+	Contextual   Measured `json:"cCR,omitzero"`          // cCR: needs that stand there among words they stood among before
+	Precision    Measured `json:"-"`                     // identifiers of the text that were used
+	Instructions Measured `json:"instructions,omitzero"` // IR: sentences of the user that are kept
+	Constraints  Measured `json:"-"`                     // IR-c: those with a word of obligation
+	TrailF1      Measured `json:"trailF1,omitzero"`      // files and what was done to them
+	Modified     Measured `json:"-"`                     // changed files that stand anywhere in the text
+	Fresh        Measured `json:"-"`                     // of what had several states, the last one is given
+	Foreign      Measured `json:"-"`                     // fabrication: identifiers that were in nothing the policy was given
+	Plain        float64  `json:"-"`                     // share of plain words and structure
+	Junk         Measured `json:"-"`                     // lines outside quotes and sources that are no statement
 
 	// ByClass counts, for each class, the needs and those of them found, plainly
 	// and in context.
-	ByClass [NumClasses]ClassScore
+	ByClass [NumClasses]ClassScore `json:"-"`
 
 	// What was missed, for reading.
-	Missed          []string // needs not there
-	MissedContext   []string // needs there, but not in context
-	MissedSentences []string
-	ForeignIDs      []string
-	MissedPairs     []Pair // of the trail
-	WrongPairs      []Pair // stated, and neither true nor optional
-	Stale           []Turn // whose state is given, and is not the last one
+	Missed          []string `json:"-"` // needs not there
+	MissedContext   []string `json:"-"` // needs there, but not in context
+	MissedSentences []string `json:"-"`
+	ForeignIDs      []string `json:"-"`
+	MissedPairs     []Pair   `json:"-"` // of the trail
+	WrongPairs      []Pair   `json:"-"` // stated, and neither true nor optional
+	Stale           []Turn   `json:"-"` // whose state is given, and is not the last one
 }
 
 // ClassScore counts needs of a class.
-type ClassScore struct{ Needs, Found, InContext int }
+type ClassScore struct {
+	Needs     int `json:"needs"`
+	Found     int `json:"found"`
+	InContext int `json:"inContext"`
+}
 
 // Score measures a text that stands in the place of what was dropped. Of a text
 // larger than the budget, in tokens, only the beginning counts; 0 is no budget.

@@ -295,3 +295,9 @@ func onlyText(m *message.Message) bool {
 	}
 	return true
 }
+
+// Row is the errors of a counter.
+type Row struct {
+	Name   string
+	Errors Errors
+}

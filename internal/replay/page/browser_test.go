@@ -12,13 +12,14 @@ import (
 	"time"
 
 	"github.com/clew-dev/clew/internal/browsertest"
+	"github.com/clew-dev/clew/internal/replay"
 	"github.com/clew-dev/clew/internal/replay/page"
 )
 
 // In a real browser nothing is wider than the screen of a laptop or a phone, and
 // nothing but the page itself is asked for. Skipped where there is no Chromium.
 func TestPageInABrowser(t *testing.T) {
-	html := write(t, report(t, hostile), page.Notes{Unread: []page.File{{Path: strings.Repeat("long/", 60), Why: hostile}}})
+	html := write(t, report(t, hostile), page.Notes{Unread: []replay.Note{{Path: strings.Repeat("long/", 60), Why: hostile}}})
 	for _, width := range []int{390, 1280} {
 		var mu sync.Mutex
 		var asked []string

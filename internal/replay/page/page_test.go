@@ -93,7 +93,7 @@ func write(t *testing.T, r *replay.Report, notes page.Notes) string {
 // Nothing that comes from a session can be anything but text, and nothing is
 // fetched.
 func TestPageIsEscapedAndAlone(t *testing.T) {
-	notes := page.Notes{Unread: []page.File{{Path: hostile, Why: hostile}}, Damaged: []page.File{{Path: "x", Why: hostile}}, Passed: 3}
+	notes := page.Notes{Unread: []replay.Note{{Path: hostile, Why: hostile}}, Damaged: []replay.Note{{Path: "x", Why: hostile}}, Passed: 3}
 	html := write(t, report(t, hostile), notes)
 	for _, bad := range []string{`(?i)<script`, `(?i)<(img|link|iframe|object|embed|base|form)\b`, `(?i)<[^>]*\b(src|href|action)\s*=`, `(?i)url\(`, `(?i)@import`, `<[^>]*\bon[a-z]+=`, `ZgotmplZ`} {
 		if m := regexp.MustCompile(bad).FindString(html); m != "" {

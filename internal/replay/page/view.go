@@ -14,6 +14,7 @@ import (
 type view struct {
 	Points, Sessions, Budget, Tail int
 	Recorded, RecordedSessions     int
+	Columns                        []replay.Column
 	Rows, RecordedRows             []row
 	Missed                         []row // gates
 	Recall, Cost                   []bar
@@ -26,7 +27,7 @@ type view struct {
 	More                           int // sessions without a chart
 	Meter                          []row
 	MeterCalls                     int
-	Skipped                        []File
+	Skipped                        []replay.Note
 	Passed                         int
 }
 
@@ -59,47 +60,20 @@ type tick struct {
 	Text string
 }
 
-// column is a figure of the table.
-type column struct{ Title, Hint string }
-
-// Columns are the heads of the table.
-func (view) Columns() []column {
-	return []column{
-		{"cCR", "contextual recall: identifiers the agent needed next that are there among words they stood among"},
-		{"CR", "recall: identifiers the agent needed next that are there"},
-		{"IR", "instruction retention: sentences of the user that are there word for word"},
-		{"IR-c", "the same, of sentences that oblige or forbid"},
-		{"trail", "F1 of the files and what was done to them"},
-		{"fresh", "of what had several states, the last one is given"},
-		{"made up", "identifiers that were in nothing the policy was given"},
-		{"plain", "share of plain words and structure"},
-		{"decay", "contextual recall lost between one and three compactions in a row"},
-		{"tokens", "mean size of the text"},
-		{"cost", "relative to never rewriting, all sessions together"},
-		{"median", "the same of the middle session"},
-		{"rewrites", "how often the context was rewritten"},
-		{"context", "mean context at a call, in tokens"},
-		{"lost cache", "tokens of a cached context that a rewrite made worthless"},
-	}
-}
-
-const keptFigures, costFigures = 10, 5
-
 func newView(r *replay.Report, notes Notes) *view {
 	v := &view{Budget: r.Budget, Tail: r.Tail, Passed: notes.Passed}
 	free := r.Rows(false)
-	v.Points, v.Sessions = points(r, false)
-	v.Recorded, v.RecordedSessions = points(r, true)
-	v.rows(free, r.Costs)
+	v.Points, v.Sessions = r.Count(false)
+	v.Recorded, v.RecordedSessions = r.Count(true)
+	v.Columns = replay.Columns()
+	v.Rows = v.rows(r, false)
 	for _, k := range free {
 		if missed := k.Gates.Missed(); len(missed) > 0 && !slices.Contains(replay.BaselineNames(), k.Policy) {
 			v.Missed = append(v.Missed, row{Policy: k.Policy, About: strings.Join(missed, ", ")})
 		}
 	}
 	if v.Recorded > 0 {
-		for _, k := range r.Rows(true) {
-			v.RecordedRows = append(v.RecordedRows, row{Policy: k.Policy, About: k.About, Figures: kept(&k)})
-		}
+		v.RecordedRows = v.rows(r, true)
 	}
 	v.recall(free)
 	v.cost(r.Costs)
@@ -110,83 +84,21 @@ func newView(r *replay.Report, notes Notes) *view {
 		v.Charts, v.More = charts(c)
 	}
 	v.meter(r)
-	v.Skipped = append(v.Skipped, notes.Unread...)
-	v.Skipped = append(v.Skipped, notes.Damaged...)
-	for _, s := range r.Sessions {
-		if s.Skipped != "" {
-			v.Skipped = append(v.Skipped, File{s.Name, "not measured: " + s.Skipped})
-		}
-		for _, why := range s.SkippedRecorded {
-			v.Skipped = append(v.Skipped, File{s.Name, "a recorded compaction was not measured: " + why})
-		}
-	}
+	v.Skipped = slices.Concat(notes.Unread, notes.Damaged, r.Notes())
 	return v
 }
 
-func points(r *replay.Report, recorded bool) (n, sessions int) {
-	for _, s := range r.Sessions {
-		of := 0
-		for _, p := range s.Points {
-			if p.Recorded == recorded {
-				of++
+func (v *view) rows(r *replay.Report, recorded bool) (rows []row) {
+	for _, l := range r.Lines(recorded) {
+		of := row{Policy: l.Policy, About: l.About}
+		for _, c := range v.Columns {
+			if !recorded || !c.OfCost() {
+				of.Figures = append(of.Figures, l.Figure(c, "–", number))
 			}
 		}
-		n += of
-		if of > 0 {
-			sessions++
-		}
+		rows = append(rows, of)
 	}
-	return n, sessions
-}
-
-func (v *view) rows(free []replay.Row, costs *replay.Costs) {
-	priced := map[string]*replay.CostRow{}
-	var order []string
-	if costs != nil && len(costs.Sessions) > 0 {
-		for i := range costs.Rows {
-			priced[costs.Rows[i].Policy] = &costs.Rows[i]
-			order = append(order, costs.Rows[i].Policy)
-		}
-	}
-	for _, k := range free {
-		line := row{Policy: k.Policy, About: k.About, Figures: kept(&k)}
-		if c := priced[k.Policy]; c != nil {
-			line.Figures = append(line.Figures, costs5(c)...)
-			delete(priced, k.Policy)
-		} else {
-			line.Figures = append(line.Figures, make([]string, costFigures)...)
-		}
-		v.Rows = append(v.Rows, line)
-	}
-	for _, name := range order {
-		if c := priced[name]; c != nil {
-			v.Rows = append(v.Rows, row{name, c.About, append(make([]string, keptFigures), costs5(c)...)})
-		}
-	}
-}
-
-func kept(k *replay.Row) []string {
-	mean := func(m replay.Mean) string {
-		if m.N == 0 {
-			return "–"
-		}
-		return share(m.Value)
-	}
-	madeUp, decay := "–", "–"
-	if k.Foreign.N > 0 {
-		madeUp = fmt.Sprintf("%.4f", k.Foreign.Value)
-	}
-	if d, ok := k.Decay(); ok {
-		decay = fmt.Sprintf("%.0f %%", 100*d+0)
-	}
-	return []string{
-		mean(k.Contextual), mean(k.Recall), mean(k.Instructions), mean(k.Constraints), mean(k.TrailF1), mean(k.Fresh),
-		madeUp, mean(k.Plain), decay, number(k.Tokens),
-	}
-}
-
-func costs5(c *replay.CostRow) []string {
-	return []string{share(c.Pooled), share(c.Median), number(c.Rewrites), number(c.Mean), number(c.Invalidated)}
+	return rows
 }
 
 func (v *view) meter(r *replay.Report) {
@@ -229,12 +141,12 @@ func (v *view) recall(rows []replay.Row) {
 			continue
 		}
 		b := bar{
-			Policy: k.Policy, Text: fmt.Sprintf("cCR %s, CR %s", share(k.Contextual.Value), share(k.Recall.Value)),
+			Policy: k.Policy, Text: fmt.Sprintf("cCR %s, CR %s", replay.Share(k.Contextual.Value), replay.Share(k.Recall.Value)),
 			Width: 100 * k.Contextual.Value, Mark: 100 * k.Recall.Value, HasMark: true, Class: class(k.Policy),
 		}
 		if low, high, ok := k.Interval(); ok {
 			b.From, b.To, b.HasRange = 100*low, 100*(high-low), true
-			b.Text += fmt.Sprintf(" (95 %%: %s to %s)", share(low), share(high))
+			b.Text += fmt.Sprintf(" (95 %%: %s to %s)", replay.Share(low), replay.Share(high))
 		}
 		v.Recall = append(v.Recall, b)
 	}
@@ -250,7 +162,7 @@ func (v *view) cost(c *replay.Costs) {
 	}
 	for _, r := range c.Rows {
 		v.Cost = append(v.Cost, bar{
-			Policy: r.Policy, Text: fmt.Sprintf("%s, median session %s, %d rewrites", share(r.Pooled), share(r.Median), r.Rewrites),
+			Policy: r.Policy, Text: fmt.Sprintf("%s, median session %s, %d rewrites", replay.Share(r.Pooled), replay.Share(r.Median), r.Rewrites),
 			Width: 100 * r.Pooled / most, Mark: 100 * r.Median / most, HasMark: true, Class: class(r.Policy),
 		})
 	}
@@ -329,7 +241,7 @@ func (s *scale) at(f float64) float64 { return 100 * (f - s.from) / (s.to - s.fr
 func (s *scale) ticks() []tick {
 	var out []tick
 	for i := math.Round(10 * s.from); i <= math.Round(10*s.to); i++ {
-		out = append(out, tick{s.at(i / 10), share(i / 10)})
+		out = append(out, tick{s.at(i / 10), replay.Share(i / 10)})
 	}
 	return out
 }

@@ -6,12 +6,6 @@ import (
 	"strings"
 )
 
-// Row is one line of a table.
-type Row struct {
-	Name   string
-	Errors Errors
-}
-
 // Table returns the measures as a Markdown table. All are medians of absolute
 // errors but those that say otherwise; n is the number of samples of Growth and
 // of Slices. "low" is by how much the estimate was too low in one of 20 cases;
