@@ -261,7 +261,7 @@ type Query struct {
 	Roles        []message.Role // that hits may have. Default: all.
 	Offset       int            // how many hits to pass over
 	Limit        int            // how many to return. Default: 10; at most 100.
-	Snippet      int            // how much text a hit comes with, in bytes. Default: 300; at most 4000.
+	Snippet      int            // how much text a hit comes with, in bytes; at most 4000. Default: 2000 for the first three, 200 for the others.
 }
 
 type (

@@ -222,6 +222,9 @@ func (r *recallReport) find(cmd *cobra.Command, s *clew.Session, fl recallFlags)
 	case fl.left:
 		q.Scope = clew.ScopeLeft
 	}
+	if isTerminal(cmd.OutOrStdout()) { // a person skims, a model would ask again
+		q.Snippet = 300
+	}
 	bar := newProgress(cmd)
 	defer bar.done()
 	bar.say("reading %s", r.File)

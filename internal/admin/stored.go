@@ -160,7 +160,7 @@ func (s *Server) talk(w http.ResponseWriter, r *http.Request) {
 	}
 	defer f.Close()
 	if v.Stored, err = f.read(r.Context(), words, offset); err == nil && words != "" {
-		v.Found, err = f.Search(r.Context(), clew.Query{Text: words, Limit: perPage, Offset: offset})
+		v.Found, err = f.Search(r.Context(), clew.Query{Text: words, Limit: perPage, Offset: offset, Snippet: 300})
 		if errors.Is(err, recall.ErrNoQuery) {
 			v.Found, err = &clew.Found{}, nil
 		}

@@ -141,20 +141,17 @@ func findPhrase(s, phrase string) (from, to int) {
 	return from, to
 }
 
-// snippet returns the part of a text, at most size bytes, that has most of the words of a query, rare ones counting
-// more. With phrases, it is the place of the first. found says that it has any.
-func snippet(s string, p parsed, size int) (snippet string, offset int, found bool) {
-	from, to, _ := p.bestPlace(s, size)
-	found = from < to
+// excerpt returns the part of a text around a place, at most size bytes, on one line, and where it begins, in characters.
+func excerpt(s string, from, to, size int) (part string, offset int) {
 	from, to = widen(s, from, to, size)
-	snippet = text.Line(s[from:to])
+	part = text.Line(s[from:to])
 	if from > 0 {
-		snippet = text.Ellipsis + snippet
+		part = text.Ellipsis + part
 	}
 	if to < len(s) {
-		snippet += text.Ellipsis
+		part += text.Ellipsis
 	}
-	return snippet, utf8.RuneCountInString(s[:from]), found
+	return part, utf8.RuneCountInString(s[:from])
 }
 
 // Place returns where a text is to be read from, in characters, so that it has the place
@@ -162,7 +159,7 @@ func snippet(s string, p parsed, size int) (snippet string, offset int, found bo
 // at a line where one begins. It is -1 when none of the words is there.
 func Place(s, words string, before int) int {
 	p := parse(words)
-	from, to, _ := p.bestPlace(s, 2*DefaultSnippet)
+	from, to, _ := p.bestPlace(s, 2*denseSnippet)
 	if from == to {
 		return -1
 	}

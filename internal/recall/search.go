@@ -36,16 +36,23 @@ type Query struct {
 
 // Limits of a Query.
 const (
-	DefaultLimit   = 10
-	MaxLimit       = 100
-	DefaultSnippet = 300
-	MaxSnippet     = 4000
+	DefaultLimit = 10
+	MaxLimit     = 100
+	MaxSnippet   = 4000
 
-	minSnippet = 20
-	maxHalf    = 160 // bytes of the excerpt of a call's result, or of a result's call
-	maxHalves  = 4
-	maxAlike   = 10 // ranked entries that are looked at for each hit
-	maxNear    = 40 // entries that are looked at for how near the words stand
+	// Without a size, a few hits come with much text and the others with little: to ask again costs a reader more.
+	leadHits    = 3
+	leadSnippet = 2000
+	leadHalf    = 300
+	restSnippet = 200
+	restHalf    = 60
+
+	denseSnippet = 300 // in which the words of a query are to stand close together
+	minSnippet   = 20
+	maxHalf      = 160 // bytes of the excerpt of a call's result, or of a result's call
+	maxHalves    = 4
+	maxAlike     = 10 // ranked entries that are looked at for each hit
+	maxNear      = 40 // entries that are looked at for how near the words stand
 
 	maxNearWords = 100_000 // in an entry that is looked at so
 	maxQuery     = 4096    // how much of a query is read, in bytes
@@ -200,11 +207,10 @@ func (x *Index) page(ctx context.Context, r *Results, found []ranked, p parsed, 
 		if shown[x.entries[x.docs[f.doc].entry].id] {
 			continue
 		}
-		h, err := x.hit(ctx, f, p, q, only)
+		h, says, err := x.hit(ctx, f, p, q, only, len(r.Hits) < leadHits)
 		if err != nil {
 			return err
 		}
-		says := wordPairs(h.Snippet)
 		if f.class >= allWords {
 			says[""] = true // what has fewer words is not the same
 		}
@@ -376,7 +382,7 @@ func (x *Index) nearFirst(ctx context.Context, p parsed, found []ranked) (err er
 		if f.text, err = x.text(ctx, &x.docs[f.doc]); err != nil {
 			return err
 		}
-		if _, _, near := p.bestPlace(f.text, DefaultSnippet); near {
+		if _, _, near := p.bestPlace(f.text, denseSnippet); near {
 			f.class = nearWords
 		}
 	}
@@ -420,7 +426,8 @@ func (x *Index) text(ctx context.Context, d *doc) (string, error) {
 	return Text(m), nil
 }
 
-func (x *Index) hit(ctx context.Context, f ranked, p parsed, q Query, only func(id string) bool) (h Hit, err error) {
+// hit returns the hit at an entry, and the neighbouring words of what the query found there.
+func (x *Index) hit(ctx context.Context, f ranked, p parsed, q Query, only func(id string) bool, lead bool) (h Hit, says map[string]bool, err error) {
 	d := &x.docs[f.doc]
 	e := &x.entries[d.entry]
 	h = Hit{
@@ -429,11 +436,19 @@ func (x *Index) hit(ctx context.Context, f ranked, p parsed, q Query, only func(
 	}
 	if f.text == "" {
 		if f.text, err = x.text(ctx, d); err != nil {
-			return h, err
+			return h, nil, err
 		}
 	}
-	size := min(cmp.Or(max(q.Snippet, 0), DefaultSnippet), MaxSnippet)
-	h.Snippet, h.Offset, _ = snippet(f.text, p, max(size, minSnippet))
+	size, half := restSnippet, restHalf
+	switch {
+	case q.Snippet > 0:
+		size, half = max(min(q.Snippet, MaxSnippet), minSnippet), maxHalf
+	case lead:
+		size, half = leadSnippet, leadHalf
+	}
+	from, to, _ := p.bestPlace(f.text, min(size, denseSnippet))
+	h.Snippet, h.Offset = excerpt(f.text, from, to, size)
+	near, _ := excerpt(f.text, from, to, min(size, restSnippet))
 	h.Size = utf8.RuneCountInString(f.text)
 	for _, n := range d.pair[:min(maxHalves, len(d.pair))] {
 		other := &x.docs[n]
@@ -442,13 +457,13 @@ func (x *Index) hit(ctx context.Context, f ranked, p parsed, q Query, only func(
 		}
 		s, err := x.text(ctx, other)
 		if err != nil {
-			return h, err
+			return h, nil, err
 		}
-		part, _, ok := snippet(s, p, maxHalf)
-		if !ok { // an output's end says how it came out, a call's what it was
-			part = text.Line(text.Tail(s, maxHalf))
+		part := text.Line(text.Tail(s, half)) // an output's end says how it came out, a call's what it was
+		if from, to, _ := p.bestPlace(s, half); from < to {
+			part, _ = excerpt(s, from, to, half)
 		}
 		h.Pair = append(h.Pair, Half{x.entries[other.entry].id, other.role, part})
 	}
-	return h, nil
+	return h, wordPairs(near), nil
 }

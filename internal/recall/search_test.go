@@ -181,7 +181,7 @@ func TestRanking(t *testing.T) {
 // inOneExcerpt reports whether a text has all words within the bytes of an excerpt.
 func inOneExcerpt(s string, words []string) bool {
 	for from := range s {
-		end := min(from+recall.DefaultSnippet, len(s))
+		end := min(from+300, len(s))
 		part := s[from:end]
 		if end < len(s) && s[end] != ' ' {
 			part = part[:strings.LastIndex(part, " ")+1] // a word that is cut
@@ -412,6 +412,27 @@ func TestSearchRandomSessions(t *testing.T) {
 	t.Logf("%d entries found, %d by phrases of Chinese, Japanese or Korean; %d added to a live index", found, cjk, grown)
 	if found < 300 || cjk < 30 || grown < 500 {
 		t.Error("too few cases")
+	}
+}
+
+// TestFirstHitsComeWithMost: so that a model need not ask again. A size that is asked for is the size of all.
+func TestFirstHitsComeWithMost(t *testing.T) {
+	var lines []string
+	for i := range 6 {
+		lines = append(lines, fmt.Sprintf("e%d user %s", i, strings.Repeat(fmt.Sprintf("the pump of part%d runs. ", i), 400)))
+	}
+	x := recall.New(path(t, lines...), nil)
+	for _, size := range []int{0, 500} {
+		r, err := x.Search(context.Background(), recall.Query{Text: "pump", Snippet: size}, nil)
+		if err != nil || len(r.Hits) != 6 {
+			t.Fatal(err, len(r.Hits))
+		}
+		for i, h := range r.Hits {
+			want := cmp.Or(size, map[bool]int{true: 2000, false: 200}[i < 3])
+			if n := len(h.Snippet); n > want+6 || n < want*4/5 {
+				t.Errorf("size %d: hit %d comes with %d bytes, want %d", size, i, n, want)
+			}
+		}
 	}
 }
 

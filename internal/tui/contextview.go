@@ -199,7 +199,7 @@ func recallText(u *ui, args string) {
 			}
 			got = nil
 		}
-		found, err = a.Search(ctx, clew.Query{Text: args, Limit: 100, Scope: clew.ScopeAll})
+		found, err = a.Search(ctx, clew.Query{Text: args, Limit: 100, Scope: clew.ScopeAll, Snippet: 300})
 		return err
 	}, func(err error) {
 		switch {
