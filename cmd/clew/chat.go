@@ -350,18 +350,3 @@ func (d aDemo) end() {
 		_ = d.Close() // its folder is a temporary one
 	}
 }
-
-// runTour goes through the demo by itself and prints what happens.
-func runTour(ctx context.Context, cmd *cobra.Command, c chat.Config) error {
-	p := demo.NewPlayer(cmd.OutOrStdout())
-	c.Events, c.Interactive = p.Take, true
-	s, err := openChat(ctx, c)
-	if err != nil {
-		return err
-	}
-	err = p.Play(ctx, s.Agent())
-	if ctx.Err() != nil {
-		err = &exitError{exitInterrupted, errors.New("interrupted")}
-	}
-	return errors.Join(err, s.Close())
-}

@@ -25,7 +25,7 @@ import (
 // runUI shows the conversation on the terminal.
 func (fl *chatFlags) runUI(ctx context.Context, cmd *cobra.Command, c chat.Config, words string) error {
 	in, out := cmd.InOrStdin(), cmd.OutOrStdout()
-	if !fl.screenReader && (!isTerminal(in) || !isTerminal(out)) {
+	if !fl.print && !fl.screenReader && (!isTerminal(in) || !isTerminal(out)) {
 		return usagef("chat: %w", tui.ErrNoTerminal)
 	}
 	d, err := fl.takeDemo(cmd, &c)
@@ -62,7 +62,10 @@ func (fl *chatFlags) runUI(ctx context.Context, cmd *cobra.Command, c chat.Confi
 		}
 	}
 	hints := s.Warnings()
-	if fl.demo {
+	var script []string
+	if fl.print { // the demo goes through its tour by itself
+		script = demo.Script()
+	} else if fl.demo {
 		hints = append(hints, demo.Hints()...)
 	}
 	look := s.UI()
@@ -72,7 +75,7 @@ func (fl *chatFlags) runUI(ctx context.Context, cmd *cobra.Command, c chat.Confi
 	}
 	err = tui.Run(ctx, tui.Config{
 		Host: host, Events: queue, In: in, Out: out, Theme: theme(fl.theme, look.Theme), ScreenReader: fl.screenReader || look.ScreenReader,
-		First: words, Choose: fl.resume == pickSession, Hints: hints,
+		First: words, Script: script, Choose: fl.resume == pickSession, Hints: hints,
 		Silent: look.Silent, NoPreview: look.NoPreview, MoveAtOnce: look.MoveAtOnce,
 	})
 	now := s.Agent().State()
@@ -86,6 +89,8 @@ func (fl *chatFlags) runUI(ctx context.Context, cmd *cobra.Command, c chat.Confi
 	switch {
 	case ctx.Err() != nil:
 		return &exitError{exitInterrupted, errors.New(strings.TrimSuffix("interrupted; "+goOn, "; "))}
+	case fl.print:
+		fmt.Fprintln(out, "\nThat was all. clew chat --demo does the same in the terminal, one step at a time;\nclew chat without --demo talks with a model of yours: clew models lists them.")
 	case goOn != "":
 		fmt.Fprintln(cmd.ErrOrStderr(), goOn)
 	}
@@ -198,14 +203,15 @@ func (fl *chatFlags) runPrint(ctx context.Context, cmd *cobra.Command, c chat.Co
 	if err != nil {
 		return err
 	}
+	if words+input == "" && fl.demo && !fl.json {
+		c.Interactive = true
+		return fl.runUI(ctx, cmd, c, "")
+	}
 	d, err := fl.takeDemo(cmd, &c)
 	if err != nil {
 		return err
 	}
 	defer d.end()
-	if words+input == "" && fl.demo && !fl.json {
-		return runTour(ctx, cmd, c)
-	}
 	if words+input == "" {
 		return usagef("chat: there is no prompt; give one as an argument or on the standard input")
 	}

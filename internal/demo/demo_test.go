@@ -17,6 +17,8 @@ import (
 	"github.com/clew-dev/clew/agent"
 	"github.com/clew-dev/clew/internal/agent/builtin"
 	"github.com/clew-dev/clew/internal/agent/permission"
+	"github.com/clew-dev/clew/internal/chat"
+	"github.com/clew-dev/clew/internal/tui"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/session/jsonl"
@@ -28,11 +30,9 @@ const theError = "FAIL  recipes/mains.txt:79: Stuffed peppers needs cinamon, and
 // rig is an agent with the tools of clew chat, in the project of a demo.
 type rig struct {
 	*agent.Agent
-	*Player
 	t    testing.TB
 	demo *Demo
 	file string
-	out  *bytes.Buffer
 
 	mu     sync.Mutex
 	events []agent.Event
@@ -49,8 +49,7 @@ func newRig(t testing.TB, mode permission.Mode) *rig {
 			t.Error(err)
 		}
 	})
-	r := &rig{t: t, demo: d, file: filepath.Join(t.TempDir(), "s.jsonl"), out: &bytes.Buffer{}}
-	r.Player = NewPlayer(r.out)
+	r := &rig{t: t, demo: d, file: filepath.Join(t.TempDir(), "s.jsonl")}
 	set, err := builtin.New(builtin.Config{Dir: d.Dir, Recall: func(ctx context.Context, arguments json.RawMessage) (string, error) {
 		return r.Session().RecallTool(ctx, arguments)
 	}})
@@ -69,7 +68,6 @@ func newRig(t testing.TB, mode permission.Mode) *rig {
 			r.mu.Lock()
 			r.events = append(r.events, e)
 			r.mu.Unlock()
-			r.Take(e)
 		},
 	})
 	if err != nil {
@@ -93,8 +91,12 @@ func limited(t testing.TB) context.Context {
 // ask sends a text and returns the last answer to it.
 func (r *rig) ask(text string) string {
 	r.t.Helper()
-	if err := r.say(limited(r.t), r.Agent, text); err != nil {
-		r.t.Fatalf("%s: %v\n%s", text, err, r.out)
+	ctx := limited(r.t)
+	if _, err := r.Send(ctx, agent.Input{Text: text}); err != nil {
+		r.t.Fatal(err)
+	}
+	if err := r.Wait(ctx); err != nil {
+		r.t.Fatalf("%s: %v", text, err)
 	}
 	return r.answer()
 }
@@ -147,75 +149,81 @@ func needShell(t testing.TB) {
 // TestTour goes through the whole tour, twice, and looks at what is left of it.
 func TestTour(t *testing.T) {
 	needShell(t)
-	cwd := t.TempDir()
-	t.Chdir(cwd)
-	var outs []string
-	for range 2 {
-		r := newRig(t, permission.ModeAsk)
-		if err := r.Play(limited(t), r.Agent); err != nil {
-			t.Fatalf("%v\n%s", err, r.out)
+	t.Chdir(t.TempDir())
+	var said [2]string
+	for i := range said {
+		d, err := Open(Config{Folder: t.TempDir()})
+		if err != nil {
+			t.Fatal(err)
 		}
-		out := r.out.String()
+		queue, out := agent.NewEventQueue(), &bytes.Buffer{}
+		h, err := chat.Open(limited(t), chat.Config{
+			Dir: d.Dir, Home: d.Home, UserFile: d.UserFile, Environ: d.Environ(os.Environ()), OpenModel: d.OpenModel, Interactive: true, Events: queue.Send,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := tui.Run(limited(t), tui.Config{Host: h, Events: queue, In: strings.NewReader(""), Out: out, Script: Script(), Silent: true}); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		now := h.Agent().State()
+		if now.Tokens >= now.Window || now.Totals.Passes < 2 {
+			t.Errorf("the context has %d tokens of %d, after %d passes", now.Tokens, now.Window, now.Totals.Passes)
+		}
 		for _, want := range []string{
-			"you     find out why check.sh fails", "clew    is this allowed? edit recipes/mains.txt", "| -  cinamon: 1 teaspoon", "| +  cinnamon: 1 teaspoon",
-			"COMPACTED: ", "model   check.sh passes now: 288 needed, 0 missing.", "Stuffed peppers needs **cinnamon**, and the",
-			"is taken back: ", theError, "messages are left behind", "I know from the summary of the branch that we left",
+			"You: find out why check.sh fails", "-  cinamon: 1 teaspoon", "+  cinnamon: 1 teaspoon", "Compacted: ", "0 missing",
+			"Stuffed peppers needs **cinnamon**, and the", "as it was before the compaction", theError, "stay on the branch that was left", "I know from the summary of the branch that we left",
 		} {
-			if !strings.Contains(out, want) {
+			if !strings.Contains(out.String(), want) {
 				t.Errorf("nowhere is %q in\n%s", want, out)
 			}
 		}
-		if c := r.compactions(); len(c) < 2 {
-			t.Errorf("there were %d compactions, want at least 2", len(c))
-		} else if !slices.ContainsFunc(c, func(c agent.Compaction) bool { return c.Summarizer != "" }) {
-			t.Error("none of the compactions has made a summary")
+		if err := h.Close(); err != nil {
+			t.Fatal(err)
 		}
-		if got := r.State(); got.Tokens >= got.Window {
-			t.Errorf("the context has %d tokens of %d", got.Tokens, got.Window)
+		checkFile(t, now.File)
+		said[i] = strings.Join(regexp.MustCompile(`(?m)^(?:You|clew): .*$`).FindAllString(regexp.MustCompile(`[0-9a-f]{8,}`).ReplaceAllString(out.String(), "id"), -1)[1:], "\n")
+		if err := d.Close(); err != nil {
+			t.Fatal(err)
 		}
-		r.checkFile()
-		outs = append(outs, strings.Join(regexp.MustCompile(`(?m)^(?:you|model) .*$`).FindAllString(regexp.MustCompile(`#[0-9a-f]{8,}`).ReplaceAllString(out, "#id"), -1), "\n"))
 	}
-	if outs[0] != outs[1] {
-		t.Errorf("the second time it went otherwise:\n%s\n---\n%s", outs[0], outs[1])
+	if said[0] != said[1] {
+		t.Errorf("the second time it went otherwise:\n%s\n---\n%s", said[0], said[1])
 	}
-	if left, err := os.ReadDir(cwd); err != nil || len(left) > 0 {
+	if left, err := os.ReadDir("."); err != nil || len(left) > 0 {
 		t.Errorf("the current folder has %v, %v", left, err)
 	}
 }
 
 // checkFile holds the session file against what clew verify says of it.
-func (r *rig) checkFile() {
-	r.t.Helper()
+func checkFile(t *testing.T, file string) {
+	t.Helper()
 	ctx := context.Background()
-	if err := r.Close(); err != nil {
-		r.t.Fatal(err)
-	}
-	f, err := jsonl.Open(ctx, r.file, jsonl.Options{ReadOnly: true})
+	f, err := jsonl.Open(ctx, file, jsonl.Options{ReadOnly: true})
 	if err != nil {
-		r.t.Fatal(err)
+		t.Fatal(err)
 	}
 	defer f.Close()
 	problems, err := f.Verify(ctx)
 	if err != nil {
-		r.t.Fatal(err)
+		t.Fatal(err)
 	}
 	for _, p := range problems {
 		if p.Severity != session.SevInfo {
-			r.t.Errorf("the session file: %v", p)
+			t.Errorf("the session file: %v", p)
 		}
 	}
 	branches := 0
 	for e, err := range f.All(ctx) {
 		if err != nil {
-			r.t.Fatal(err)
+			t.Fatal(err)
 		}
 		if e.Type == session.TypeBranchSummary {
 			branches++
 		}
 	}
 	if branches != 1 {
-		r.t.Errorf("the session file has %d branch summaries, want 1", branches)
+		t.Errorf("the session file has %d branch summaries, want 1", branches)
 	}
 }
 

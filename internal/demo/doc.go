@@ -10,6 +10,5 @@
 // model does, and decides by what it finds there. The tools, the engine and the session file
 // are those of clew chat. Its window is so small that a compaction is due within a minute.
 //
-// Tour says what to try, one after the other; a Player does all of it by itself and writes
-// down what happens.
+// Tour says what to try, one after the other; Script is the same for the terminal to do by itself.
 package demo

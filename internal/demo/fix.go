@@ -103,7 +103,7 @@ func (s *seen) fixed(ran act) said {
 		text += fmt.Sprintf("The cause was a slip of the pen: %s needs **%s**, and the recipe had **%s**.\n\n", dish, meant[1], was)
 	}
 	if s.compacted {
-		text += fmt.Sprintf("To read all that was too much for my window of %s tokens, so the older part was compacted on the way. Nothing of it is lost. ", group(Window))
+		text += fmt.Sprintf("To read all that was too much for my window of %d tokens, so the older part was compacted on the way. Nothing of it is lost. ", Window)
 	}
 	return said{text: text + "`/context` shows what the window holds now, `/explain` what became of each part."}
 }

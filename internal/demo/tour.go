@@ -30,6 +30,14 @@ func Tour() []Step {
 	}
 }
 
+// Script is the tour as it is typed, with the answers to what is asked: tui.Config.Script.
+func Script() []string {
+	return []string{
+		sayFix, "/context", "/explain", "/undo", "p", "k", sayRecall,
+		"/tree", sayFix, "1", "s", sayTeach,
+	}
+}
+
 // Hints are the steps of the tour, a line each.
 func Hints() []string {
 	steps := Tour()

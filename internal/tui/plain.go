@@ -26,8 +26,8 @@ type plain struct {
 	asking string            // the id of the question that was printed
 	since  time.Time         // when it was
 
-	ended  bool // nothing more can be typed
-	waited bool // and the agent has ended what it was given
+	script []string // what is to be typed; see Config.Script
+	ended  bool     // nothing more can be typed but the script
 	err    error
 }
 
@@ -88,27 +88,49 @@ func (p *plain) step(msg tea.Msg) tea.Cmd {
 	_, cmd := p.ui.Update(msg)
 	p.print()
 	p.present()
-	if p.ended {
-		p.last()
+	for p.ended && p.act() {
+		p.print()
+		p.present()
 	}
 	_, more := p.ui.Update(nil)
 	return tea.Batch(cmd, more)
 }
 
-// last lets the agent finish what it was given, and leaves then. Nobody is there to answer.
-func (p *plain) last() {
-	a := p.cfg.Host.Agent()
-	switch now := a.State(); {
-	case p.quitting || p.sending || len(p.outbox) > 0 || len(p.jobs) > 0 || p.loading:
+// act does what comes next where nobody types: the next line of the script when nothing goes on, and the end after the
+// last. It reports whether it did something.
+func (p *plain) act() bool {
+	switch now := p.cfg.Host.Agent().State(); {
+	case p.quitting:
+		return false
 	case p.answer != nil:
-		p.line("")
+		p.next()
+	case len(p.asks) > 0 && p.cfg.Script != nil:
+		p.say("> y")
+		p.ui.answer(answerOnce)
 	case len(p.asks) > 0:
 		p.ui.reply(p.asks[0], agent.Reply{})
-	case !p.waited:
-		p.run("", a.Wait, func(err error) { p.waited, p.err = true, err })
-	case now.Leaf == p.state.Leaf && now.Doing == p.state.Doing: // the events come a little later than what they tell of
+	case p.sending || len(p.outbox) > 0 || len(p.jobs) > 0 || p.loading,
+		now.Doing != agent.DoingNothing || now.Queue > 0 && !now.Held,
+		now.Leaf != p.state.Leaf || now.Doing != p.state.Doing: // the events come a little later than what they tell of
+		return false
+	case len(p.script) > 0:
+		p.say("")
+		p.next()
+	default:
 		p.quitting = true
+		return false
 	}
+	return true
+}
+
+// next types the next line of the script, or an empty one.
+func (p *plain) next() {
+	line := ""
+	if len(p.script) > 0 {
+		line, p.script = p.script[0], p.script[1:]
+		p.say("> " + line)
+	}
+	p.line(line)
 }
 
 // say prints lines. What can't be printed ends the program: nobody would know why nothing comes.

@@ -47,6 +47,9 @@ type Config struct {
 	ScreenReader bool
 	// NoAltScreen draws below what is on the screen, and leaves it there at the end.
 	NoAltScreen bool
+	// Script is typed line by line, each when nothing goes on, in place of In, and printed as for a screen reader. What
+	// the agent asks is allowed. Default: none.
+	Script []string
 	// First is sent at once.
 	First string
 	// Choose begins with the list of sessions.
@@ -84,7 +87,7 @@ func (c Config) withDefaults() (Config, error) {
 	if c.getenv("NO_COLOR") != "" {
 		c.Theme = widget.ModeNone
 	}
-	if c.getenv("TERM") == "dumb" {
+	if c.getenv("TERM") == "dumb" || c.Script != nil {
 		c.ScreenReader = true
 	}
 	return c, nil
@@ -134,6 +137,12 @@ func Run(ctx context.Context, c Config) error {
 
 // runPlain shows it in lines; see plain.
 func runPlain(u *ui, options []tea.ProgramOption) error {
+	options = append(options, tea.WithInput(nil), tea.WithOutput(io.Discard), tea.WithoutRenderer())
+	lines := &plain{ui: u, script: u.cfg.Script, ended: u.cfg.Script != nil}
+	if lines.ended {
+		_, err := tea.NewProgram(lines, options...).Run()
+		return errors.Join(err, lines.err)
+	}
 	in, err := cancelreader.NewReader(u.cfg.In)
 	if err != nil { // a file can't be waited for, and need not be: reading it never blocks
 		in, err = cancelreader.NewReader(struct{ io.Reader }{u.cfg.In})
@@ -141,8 +150,7 @@ func runPlain(u *ui, options []tea.ProgramOption) error {
 	if err != nil {
 		return err
 	}
-	lines := &plain{ui: u}
-	p := tea.NewProgram(lines, append(options, tea.WithInput(nil), tea.WithOutput(io.Discard), tea.WithoutRenderer())...)
+	p := tea.NewProgram(lines, options...)
 	go readLines(in, p.Send)
 	_, err = p.Run()
 	in.Cancel()
