@@ -18,6 +18,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -276,6 +277,7 @@ func (g *gatewayFlags) connect(cmd *cobra.Command, log *slog.Logger) (done func(
 	if g.store, err = gatewaydb.Open(cmd.Context(), database, gatewaydb.Config{Logger: log}); err != nil {
 		return nil, err
 	}
+	g.store.Settings(g.common(&file))
 	work := jobs.Config{KeepDays: file.KeepDays, Logger: log}
 	if file.Blobs != "" {
 		work.Collect = collectIn(file.Blobs, postgres.DefaultGrace)
@@ -288,6 +290,17 @@ func (g *gatewayFlags) connect(cmd *cobra.Command, log *slog.Logger) (done func(
 		return nil, err
 	}
 	return func() { stop(); g.store.Close() }, nil
+}
+
+// common are the settings that gateways on one database should have in common.
+func (g *gatewayFlags) common(file *gatewayFile) map[string]string {
+	windows, _ := json.Marshal(file.Windows) // a map of numbers
+	names := slices.Sorted(slices.Values(file.ByRules))
+	return map[string]string{
+		"preset": cmp.Or(g.preset, file.Preset, "clew"), "window": g.window, "windows": string(windows), "byRules": strings.Join(names, " "),
+		"observe": strconv.FormatBool(g.observe || file.Observe), "keepDays": strconv.Itoa(file.KeepDays), "blobs": file.Blobs,
+		"tenants": strconv.FormatBool(file.Tenants),
+	}
 }
 
 // deleteOld takes part in the jobs of the gateways until it is told to stop.
@@ -598,6 +611,9 @@ func (s *gatewayServer) reload(g *gatewayFlags) error {
 		return usagef("--config %s: there is no database with keys of tenants", g.config)
 	}
 	cfg.OnEvent, cfg.Logger = s.events, s.log
+	if g.store != nil {
+		g.store.Settings(g.common(&file))
+	}
 	return s.h.Reload(cfg)
 }
 

@@ -11,7 +11,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/clew-dev/clew/gateway"
 	"github.com/clew-dev/clew/wire"
@@ -22,6 +21,7 @@ const maxWaiting = 20_000
 
 // batch is what waits to be written.
 type batch struct {
+	number   int64 // of those of this gateway, from 1; 0 while it is filled
 	measures map[measureKey]gateway.Measure
 	events   []gateway.Event
 	counts   map[countKey]counts
@@ -112,58 +112,60 @@ func (s *Store) run(ctx context.Context, every time.Duration) {
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
 			defer cancel()
 			s.flush(last)
+			s.flush(last) // the first may have been one that failed before
 			return
 		}
 		if s.link.err() == nil || s.probe(ctx) == nil {
 			s.flush(ctx)
+			s.meet(ctx)
 		}
 	}
 }
 
-// flush writes what waits. What can't be written waits on.
+// flush writes what waits. What can't be written is tried again as it is: it may have been written, and the answer lost.
 func (s *Store) flush(ctx context.Context) {
 	s.mu.Lock()
-	b := s.waiting
-	s.waiting.clear()
+	if s.unsent.empty() {
+		s.batches++
+		s.unsent = s.waiting
+		s.unsent.number = s.batches
+		s.waiting.clear()
+	}
+	b := s.unsent // nobody changes it but flush
 	s.mu.Unlock()
 	if b.empty() {
 		return
 	}
-	err := s.try(ctx, writeWait, func(context.Context) error { return s.link.err() }, func(ctx context.Context) error { return b.write(ctx, s.pool) })
-	if err == nil {
+	err := s.try(ctx, writeWait, func(context.Context) error { return s.link.err() }, func(ctx context.Context) error { return b.write(ctx, s) })
+	pe, ok := errors.AsType[*pgconn.PgError](err)
+	refused := ok && !passing(pe)
+	if err != nil && !refused {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if pe, ok := errors.AsType[*pgconn.PgError](err); ok && !passing(pe) {
+	s.unsent = batch{}
+	if refused {
 		s.lost += int64(len(b.measures) + len(b.events))
 		s.log.Error("the database refuses events and measures", "error", pe)
-		return
-	}
-	w := &s.waiting
-	for key, m := range b.measures {
-		if _, newer := w.measures[key]; !newer && len(w.measures) < maxWaiting {
-			w.measures[key] = m
-		}
-	}
-	room := max(maxWaiting-len(w.events), 0)
-	s.lost += int64(max(len(b.events)-room, 0))
-	w.events = append(b.events[:min(len(b.events), room)], w.events...)
-	w.used = append(b.used, w.used...)
-	for key, was := range b.counts {
-		c := w.counts[key]
-		w.counts[key] = counts{
-			was.requests + c.requests, was.before + c.before, was.after + c.after, was.input + c.input,
-			was.cacheRead + c.cacheRead, was.cacheWrite + c.cacheWrite, was.output + c.output, was.cost + c.cost,
-		}
 	}
 }
 
+// errWritten says that a batch was written before.
+var errWritten = errors.New("written before")
+
 // write writes the batch in one transaction, which does not wait for the disk. Rows are in order, so that two gateways
 // do not wait for each other.
-func (b *batch) write(ctx context.Context, pool *pgxpool.Pool) error {
+func (b *batch) write(ctx context.Context, s *Store) error {
 	q := &pgx.Batch{}
 	q.Queue("SET LOCAL synchronous_commit = off")
+	q.Queue(`INSERT INTO clew_gateway AS g (id, batch, settings) VALUES ($1, $2, '{}')
+		ON CONFLICT (id) DO UPDATE SET batch = $2 WHERE g.batch < $2`, s.id, b.number).Exec(func(tag pgconn.CommandTag) error {
+		if tag.RowsAffected() == 0 {
+			return errWritten
+		}
+		return nil
+	})
 	for _, key := range slices.SortedFunc(maps.Keys(b.measures), func(a, b measureKey) int {
 		return cmp.Or(cmp.Compare(a.Tenant, b.Tenant), cmp.Compare(a.ID, b.ID), slices.Compare(a.end[:], b.end[:]))
 	}) {
@@ -203,5 +205,9 @@ func (b *batch) write(ctx context.Context, pool *pgxpool.Pool) error {
 			SELECT tenant, session FROM clew_session JOIN unnest($1::text[], $2::text[]) AS u (tenant, session) USING (tenant, session)
 			WHERE used < now() - interval '1 hour' FOR UPDATE OF clew_session SKIP LOCKED)`, tenants, ids)
 	}
-	return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error { return tx.SendBatch(ctx, q).Close() })
+	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error { return tx.SendBatch(ctx, q).Close() })
+	if errors.Is(err, errWritten) {
+		return nil
+	}
+	return err
 }

@@ -10,6 +10,7 @@ package postgres
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -48,11 +49,17 @@ type Store struct {
 	link link
 	keys keys
 
-	mu      sync.Mutex
-	waiting batch
-	lost    int64                 // of what waited, because there was too much of it
-	touched map[gateway.Talk]bool // since hour
-	hour    time.Time
+	id  string // of this process
+	met meeting
+
+	mu       sync.Mutex
+	settings map[string]string
+	waiting  batch
+	unsent   batch // one that was tried
+	batches  int64
+	lost     int64                 // of what waited, because there was too much of it
+	touched  map[gateway.Talk]bool // since hour
+	hour     time.Time
 
 	stop context.CancelFunc
 	done chan struct{}
@@ -85,7 +92,7 @@ func start(ctx context.Context, conf *pgxpool.Config, cfg Config) (*Store, error
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{pool: pool, log: cfg.Logger, keys: keys{known: map[[32]byte]known{}}, touched: map[gateway.Talk]bool{}, done: make(chan struct{})}
+	s := &Store{pool: pool, log: cfg.Logger, keys: keys{known: map[[32]byte]known{}}, touched: map[gateway.Talk]bool{}, done: make(chan struct{}), id: rand.Text(), settings: map[string]string{}}
 	s.waiting.clear()
 	s.link.grace, s.link.down = cfg.Grace, errors.New("nobody has asked it yet")
 	if err := s.probe(ctx); err != nil && (errors.Is(err, sessions.ErrNewer) || errors.Is(err, sessions.ErrNotMigrated)) {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/gateway"
 	"github.com/clew-dev/clew/gateway/postgres"
 	"github.com/clew-dev/clew/internal/pgtest"
@@ -151,6 +152,56 @@ func TestReplicasSendTheSame(t *testing.T) {
 	check(t, pool.QueryRow(t.Context(), "SELECT count(*) FROM clew_epoch").Scan(&epochs))
 	if epochs < 2 || switches != epochs-1 {
 		t.Errorf("%d epochs, and the beginning changed %d times", epochs, switches)
+	}
+}
+
+// Replicas with other windows and policies do not undo each other's epochs: each list is sent as one byte string once
+// both have had it, and its beginning changes only with an epoch.
+func TestPoliciesDiffer(t *testing.T) {
+	dsn, pool := database(t)
+	u := newUpstream(t)
+	settings := []func(*gateway.Config){
+		func(c *gateway.Config) { c.Window = func(string, string) int64 { return 60_000 } },
+		func(c *gateway.Config) {
+			c.Policy = func(string, string) compact.Policy {
+				p, err := compact.Preset("pi")
+				check(t, err)
+				p.Summarizer = nil
+				return p
+			}
+		},
+	}
+	var replicas []http.RoundTripper
+	for _, set := range settings {
+		replicas = append(replicas, replica(open(t, dsn, postgres.Config{}), set))
+	}
+	tail, before, switches := len(`{"role":"user","content":"go on"}]}`), []byte(nil), 0
+	epochs := func() (n int) {
+		check(t, pool.QueryRow(t.Context(), "SELECT count(*) FROM clew_epoch").Scan(&n))
+		return n
+	}
+	for n := 20; n < 160; n += 4 {
+		had := epochs()
+		var last []byte
+		for k := range 4 {
+			u.send(t, replicas[(n/4+k)%2], talk("agent", n))
+			body := u.last()
+			if k > 1 && !bytes.Equal(body, last) {
+				t.Fatalf("%d turns: the replicas send %d and %d bytes", n, len(last), len(body))
+			}
+			last = body
+		}
+		changed := before != nil && !bytes.HasPrefix(last, before[:len(before)-tail])
+		if made := epochs() > had; changed && !made {
+			t.Errorf("%d turns: the beginning changed without an epoch", n)
+		}
+		if changed {
+			switches++
+		}
+		before = last
+	}
+	if switches < 2 {
+		t.Errorf("the beginning changed %d times", switches)
 	}
 }
 

@@ -39,6 +39,13 @@ type Config struct {
 
 // Migrate makes River's tables, or brings them to this version. Several programs may call it at the same time.
 func Migrate(ctx context.Context, pool *pgxpool.Pool) error {
+	cfg := pool.Config()
+	cfg.MaxConns = max(cfg.MaxConns, 2) // one holds the lock
+	pool, err := pgxpool.NewWithConfig(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
 	m, err := rivermigrate.New(riverpgxv5.New(pool), &rivermigrate.Config{Logger: slog.New(slog.DiscardHandler)})
 	if err == nil {
 		err = locked(ctx, pool, func() error {

@@ -104,6 +104,29 @@ func TestRetention(t *testing.T) {
 	}
 }
 
+// A pool of one connection is enough to migrate.
+func TestMigrateWithOneConnection(t *testing.T) {
+	cfg, err := pgxpool.ParseConfig(pgtest.Database(t) + " pool_max_conns=1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool, err := pgxpool.NewWithConfig(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	for range 2 {
+		if err := errors.Join(postgres.Migrate(ctx, pool), Migrate(ctx, pool)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := postgres.Collect(ctx, pool, postgres.CollectOptions{}); err != nil {
+		t.Error(err)
+	}
+}
+
 // A job that fails waits, and is done then.
 func TestFailedJob(t *testing.T) {
 	pool := newPool(t)

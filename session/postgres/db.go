@@ -34,7 +34,7 @@ import (
 var migrations embed.FS
 
 const (
-	schema      = 5 // version of the tables: the number of the last migration
+	schema      = 6 // version of the tables: the number of the last migration
 	schemaTable = "clew_schema"
 )
 
