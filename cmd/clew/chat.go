@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -78,7 +77,7 @@ func newChat() *cobra.Command {
 	f.BoolVar(&fl.rpc, "rpc", false, "be driven by another program over lines of JSON; clew help rpc describes it")
 	f.BoolVar(&fl.demo, "demo", false, "show how it works with a scripted model; needs no key")
 	f.BoolVar(&fl.screenReader, "screen-reader", false, "print plain lines that a screen reader can follow")
-	f.StringVar(&fl.theme, "theme", "", "the colours: "+strings.Join(settings.Themes(), ", "))
+	choiceFlag(cmd, &fl.theme, "theme", "the colours: "+strings.Join(settings.Themes(), ", "), settings.Themes())
 	f.StringVar(&fl.cwd, "cwd", "", "the project's folder (default: this one)")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return fl.run(cmd, args) }
 	return cmd
@@ -154,8 +153,6 @@ func (fl *chatFlags) check(cmd *cobra.Command) error {
 		return usagef("chat: --max-requests %d: it must be at least 1", fl.maxRequests)
 	case fl.resume == pickSession && (fl.print || fl.rpc) && len(cmd.Flags().Args()) == 0:
 		return usagef("chat: --resume cannot show a list without a terminal; give an id, or use --continue")
-	case fl.theme != "" && !slices.Contains(settings.Themes(), fl.theme):
-		return usagef("chat: --theme %s: there are %s", fl.theme, strings.Join(settings.Themes(), ", "))
 	}
 	return nil
 }

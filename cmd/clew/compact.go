@@ -34,7 +34,9 @@ func newCompact() *cobra.Command {
 	f := cmd.Flags()
 	f.StringVarP(&fl.out, "out", "o", "", "write to this new file and leave FILE as it is")
 	f.String("offload-dir", "", "folder that keeps what is offloaded as files, which the context names (default: the setting, else none)")
-	f.StringVar(&fl.reason, "reason", string(compact.Manual), "why: manual does it in any case; threshold only what would be done before the next request")
+	fl.reason = string(compact.Manual)
+	choiceFlag(cmd, &fl.reason, "reason", "why: manual does it in any case; threshold only what would be done before the next request",
+		[]string{string(compact.Manual), string(compact.Threshold)})
 	f.BoolVar(&fl.dryRun, "dry-run", false, "show what would be done, and do nothing")
 	f.BoolVar(&fl.showSummary, "show-summary", false, "print the whole summary, not its beginning alone")
 	jsonFlag(cmd)
@@ -70,10 +72,6 @@ type compactReport struct {
 }
 
 func runCompact(cmd *cobra.Command, name string, fl compactFlags) error {
-	reason := compact.Reason(fl.reason)
-	if reason != compact.Manual && reason != compact.Threshold {
-		return usagef("--reason %s: there are manual and threshold", fl.reason)
-	}
 	policy, err := fl.policy(cmd)
 	if err != nil {
 		return err
@@ -96,7 +94,7 @@ func runCompact(cmd *cobra.Command, name string, fl compactFlags) error {
 			return err
 		}
 	}
-	r := &compactReport{File: f.Path(), DryRun: fl.dryRun, Deleted: []string{}, reason: reason}
+	r := &compactReport{File: f.Path(), DryRun: fl.dryRun, Deleted: []string{}, reason: compact.Reason(fl.reason)}
 	began := time.Now()
 	if err := r.takeHooks(&policy); err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -42,11 +42,11 @@ type exportFlags struct {
 
 func newExport() *cobra.Command {
 	var fl exportFlags
-	can := writableFormats()
 	cmd := newCommand("export", groupChange)
 	f := cmd.Flags()
-	f.StringVar(&fl.to, "to", "", "the format to write (also --format)")
-	f.StringVar(&fl.to, "format", "", "as --to")
+	can := formatNames(writableFormats())
+	choiceFlag(cmd, &fl.to, "to", "the format to write (also --format)", can)
+	f.Var(choice{&fl.to, can}, "format", "as --to")
 	_ = f.MarkHidden("format")
 	f.StringVarP(&fl.out, "out", "o", "", "the file to write (default: standard output)")
 	f.StringVar(&fl.leaf, "leaf", "", "write the path to this entry (an id or the beginning of one)")
@@ -54,9 +54,6 @@ func newExport() *cobra.Command {
 	f.BoolVar(&fl.noRedact, "no-redact", false, "keep keys, tokens and passwords")
 	f.BoolVar(&fl.force, "force", false, "overwrite an existing file")
 	jsonFlag(cmd)
-	_ = cmd.RegisterFlagCompletionFunc("to", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return formatNames(can), cobra.ShellCompDirectiveNoFileComp
-	})
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := fl.check(can, wantsJSON(cmd)); err != nil {
 			return err
@@ -82,16 +79,13 @@ func writableFormats() (list []transcript.Format) {
 	return append(list, formatHTML)
 }
 
-func (fl *exportFlags) check(can []transcript.Format, asJSON bool) error {
+func (fl *exportFlags) check(can []string, asJSON bool) error {
 	if fl.out == "-" {
 		fl.out = ""
 	}
-	if fl.to == "" {
-		return usagef("export: name the format with --to: %s", joinFormats(can))
-	}
 	switch {
-	case !slices.Contains(can, transcript.Format(fl.to)):
-		return usagef("export: --to %s: there are %s", fl.to, joinFormats(can))
+	case fl.to == "":
+		return usagef("export: name the format with --to: %s", strings.Join(can, ", "))
 	case asJSON && fl.out == "":
 		return usagef("export: --json reports on a file; name it with --out")
 	}

@@ -44,7 +44,39 @@ func (m *modelFlag) Set(s string) error {
 	return nil
 }
 
-// counterFlag is a flag that takes the name of what estimates tokens.
+// choice is a flag that takes one of some names.
+type choice struct {
+	to    *string
+	names []string
+}
+
+// choiceFlag adds such a flag; its default is what to holds.
+func choiceFlag(cmd *cobra.Command, to *string, name, usage string, names []string) {
+	cmd.Flags().Var(choice{to, names}, name, usage)
+	_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// String implements pflag.Value.
+func (c choice) String() string {
+	if c.to == nil {
+		return "" // pflag asks the zero value
+	}
+	return *c.to
+}
+
+// Type implements pflag.Value.
+func (c choice) Type() string { return "string" }
+
+// Set implements pflag.Value.
+func (c choice) Set(s string) error {
+	if !slices.Contains(c.names, s) {
+		return errors.New("there are " + strings.Join(c.names, ", "))
+	}
+	*c.to = s
+	return nil
+}
+
+// counterFlag is the name of what estimates tokens.
 type counterFlag string
 
 const (
@@ -53,28 +85,11 @@ const (
 	counterChars4    counterFlag = "chars4"
 )
 
-var counterNames = []string{string(counterHeuristic), string(counterBPE), string(counterChars4)}
-
 // add adds the flag to a command.
 func (c *counterFlag) add(cmd *cobra.Command) {
 	*c = counterHeuristic
-	cmd.Flags().Var(c, "counter", "how tokens are estimated: heuristic, bpe (exact for OpenAI models), chars4 (one token per four characters)")
-	_ = cmd.RegisterFlagCompletionFunc("counter", cobra.FixedCompletions(counterNames, cobra.ShellCompDirectiveNoFileComp))
-}
-
-// String implements pflag.Value.
-func (c *counterFlag) String() string { return string(*c) }
-
-// Type implements pflag.Value.
-func (c *counterFlag) Type() string { return "name" }
-
-// Set implements pflag.Value.
-func (c *counterFlag) Set(s string) error {
-	if !slices.Contains(counterNames, s) {
-		return fmt.Errorf("there is no counter %q; there are %s", s, strings.Join(counterNames, ", "))
-	}
-	*c = counterFlag(s)
-	return nil
+	choiceFlag(cmd, (*string)(c), "counter", "how tokens are estimated: heuristic, bpe (exact for OpenAI models), chars4 (one token per four characters)",
+		[]string{string(counterHeuristic), string(counterBPE), string(counterChars4)})
 }
 
 // of returns the counter for a model.

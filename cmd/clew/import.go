@@ -55,15 +55,12 @@ func newImport() *cobra.Command {
 	var fl importFlags
 	cmd := newCommand("import", groupChange)
 	f := cmd.Flags()
-	f.StringVar(&fl.from, "from", "", "the format of the files (default: recognized by content)")
+	choiceFlag(cmd, &fl.from, "from", "the format of the files (default: recognized by content)", formatNames(transcript.Formats()))
 	f.StringVarP(&fl.out, "out", "o", "", "the file or folder to write, or - for standard output (default: NAME.clew.jsonl here)")
 	f.BoolVar(&fl.force, "force", false, "overwrite an existing file")
 	f.BoolVar(&fl.sidechains, "sidechains", false, "include what sub-agents did, as separate branches")
 	f.IntVar(&fl.pick, "session", 1, "which session to read from a file that holds several")
 	jsonFlag(cmd)
-	_ = cmd.RegisterFlagCompletionFunc("from", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return formatNames(transcript.Formats()), cobra.ShellCompDirectiveNoFileComp
-	})
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := fl.check(args, wantsJSON(cmd)); err != nil {
 			return err
@@ -104,14 +101,7 @@ func formatNames(list []transcript.Format) (names []string) {
 	return names
 }
 
-func joinFormats(list []transcript.Format) string { return strings.Join(formatNames(list), ", ") }
-
 func (fl *importFlags) check(args []string, asJSON bool) error {
-	if fl.from != "" {
-		if _, err := transcript.ParseFormat(fl.from); err != nil {
-			return usagef("import: --from: %w", err)
-		}
-	}
 	switch {
 	case fl.out == "-" && len(args) > 1:
 		return usagef("import: standard output can't hold %d sessions; name a folder with --out", len(args))

@@ -62,13 +62,9 @@ func newLs() *cobra.Command {
 	f := cmd.Flags()
 	f.BoolVar(&fl.all, "all", false, "list the sessions of all projects")
 	f.BoolVar(&fl.long, "long", false, "read every file completely: count its messages, find its name")
-	f.StringVar(&fl.program, "program", "", "list the sessions of this program alone: "+strings.Join(names, ", "))
-	_ = cmd.RegisterFlagCompletionFunc("program", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
+	choiceFlag(cmd, &fl.program, "program", "list the sessions of this program alone: "+strings.Join(names, ", "), names)
 	jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if fl.program != "" && !slices.Contains(names, fl.program) {
-			return usagef("ls: --program %s: there are %s", fl.program, strings.Join(names, ", "))
-		}
 		out, err := fl.list(cmd, args)
 		if err != nil {
 			return err

@@ -1,12 +1,12 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"os"
 	"os/signal"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 
@@ -20,23 +20,17 @@ import (
 
 func newMCP() *cobra.Command {
 	cmd := newCommand("mcp", groupOther)
-	var names []string
-	for _, p := range sessions.Programs() {
-		names = append(names, string(p))
-	}
+	names, program := formatNames(sessions.Programs()), ""
 	flags := cmd.Flags()
-	program := flags.String("program", "", "read the sessions of this program alone: "+strings.Join(names, ", "))
+	choiceFlag(cmd, &program, "program", "read the sessions of this program alone: "+strings.Join(names, ", "), names)
 	file := flags.String("session", "", "read this session file alone")
 	dir := flags.String("dir", "", "folder of the project (default: the current one)")
 	addr := flags.String("http", "", "answer over HTTP at this address of this machine")
 	secrets := flags.Bool("secrets", false, "do not mask keys and passwords in answers")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		cfg := mcpserver.Config{File: *file, Secrets: *secrets, Getenv: os.Getenv, Version: readVersion().Version}
-		if *program != "" {
-			if !slices.Contains(names, *program) {
-				return usagef("mcp: --program %s: there are %s", *program, strings.Join(names, ", "))
-			}
-			cfg.Programs = []transcript.Format{transcript.Format(*program)}
+		if program != "" {
+			cfg.Programs = []transcript.Format{transcript.Format(program)}
 		}
 		var err error
 		if cfg.Dir, err = filepath.Abs(*dir); err != nil {
@@ -54,8 +48,10 @@ func newMCP() *cobra.Command {
 		if *addr == "" {
 			return s.Stdio(ctx, cmd.InOrStdin(), cmd.OutOrStdout())
 		}
-		if gateway.CheckListen(*addr) != nil {
+		if err := gateway.CheckListen(*addr); errors.Is(err, gateway.ErrExposed) {
 			return usagef("mcp: --http %s: sessions are shown to this machine alone; write 127.0.0.1:PORT", *addr)
+		} else if err != nil {
+			return usagef("mcp: --http: %w", err)
 		}
 		l, err := net.Listen("tcp", *addr)
 		if err != nil {

@@ -255,15 +255,6 @@ func isPipe(w any) bool {
 	return err == nil && info.Mode()&os.ModeNamedPipe != 0
 }
 
-func checkColor(cmd *cobra.Command) error {
-	switch mode, _ := cmd.Flags().GetString("color"); mode {
-	case "auto", "always", "never":
-		return nil
-	default:
-		return usagef("--color %s: it takes auto, always or never", mode)
-	}
-}
-
 // A style is an SGR sequence; see ECMA-48, 8.3.117.
 type style string
 
@@ -285,7 +276,7 @@ type painter bool
 // newPainter decides whether the output takes colours: --color, then NO_COLOR
 // (no-color.org), then whether it is a terminal that knows them.
 func newPainter(cmd *cobra.Command) painter {
-	switch mode, _ := cmd.Flags().GetString("color"); mode {
+	switch cmd.Flag("color").Value.String() {
 	case "always":
 		return true
 	case "never":

@@ -46,29 +46,27 @@ var resumable = []transcript.Format{transcript.ClaudeCode, transcript.Codex, tra
 func newResume() *cobra.Command {
 	cmd := newCommand("resume", groupChange)
 	names := formatNames(resumable)
-	in := cmd.Flags().String("in", "", "the program that goes on (default: the one whose session it is): "+strings.Join(names, ", "))
+	in := ""
+	choiceFlag(cmd, &in, "in", "the program that goes on (default: the one whose session it is): "+strings.Join(names, ", "), names)
 	keep := cmd.Flags().String("keep", "20k", "how much of its end stays as it is, in tokens or percent of the window")
 	jsonFlag(cmd)
-	_ = cmd.RegisterFlagCompletionFunc("in", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if *in != "" && !slices.Contains(names, *in) {
-			return usagef("resume: --in %s: there are %s", *in, strings.Join(names, ", "))
-		}
 		cwd, err := os.Getwd()
 		if err != nil {
 			return err
 		}
-		name := ""
-		if len(args) > 0 {
-			name = args[0]
-		} else if name, err = newestOf(cmd.Context(), cwd); err != nil {
-			return err
+		if len(args) == 0 {
+			newest, err := newestOf(cmd.Context(), cwd)
+			if err != nil {
+				return err
+			}
+			args = []string{newest}
 		}
 		tail, err := compact.ParseAmount(*keep)
 		if err != nil {
 			return usagef("resume: --keep %w", err)
 		}
-		r, err := resume(cmd, name, transcript.Format(*in), cwd, tail)
+		r, err := resume(cmd, args[0], transcript.Format(in), cwd, tail)
 		if err != nil {
 			return err
 		}

@@ -18,6 +18,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/clew-dev/clew/session"
 )
@@ -109,8 +110,8 @@ func newRoot(args ...string) *cobra.Command {
 	root.Flags().BoolP("version", "v", false, "print the version and exit")
 	root.Version = readVersion().String()
 	root.SetVersionTemplate("clew {{.Version}}\n")
-	root.PersistentFlags().String("color", "auto", "use colours: auto, always or never")
-	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return checkColor(cmd) }
+	color := "auto"
+	root.PersistentFlags().Var(choice{&color, []string{color, "always", "never"}}, "color", "use colours: auto, always or never")
 	root.SetFlagErrorFunc(flagError)
 	root.SetUsageTemplate(usageTemplate)
 	root.AddGroup(
@@ -311,6 +312,11 @@ var errSilent = errors.New("failed")
 
 // flagError makes cobra's flag errors usage errors that say where to look.
 func flagError(cmd *cobra.Command, err error) error {
+	if bad := (*pflag.InvalidValueError)(nil); errors.As(err, &bad) {
+		if _, ok := bad.GetFlag().Value.(choice); ok {
+			return usagef("%s--%s %s: %w", strings.TrimPrefix(cmd.Name()+": ", "clew: "), bad.GetFlag().Name, bad.GetValue(), bad.Unwrap())
+		}
+	}
 	return usagef("%w; see %s --help", err, cmd.CommandPath())
 }
 

@@ -20,12 +20,10 @@ func newSummarize() *cobra.Command {
 	until := cmd.Flags().String("until", "", "summarize up to this entry (an id or the beginning of one)")
 	addSummaryFlags(cmd, &template, &instructions, "briefing")
 	addStrategyFlag(cmd, &strategy, "auto, a guess")
-	stage := cmd.Flags().String("stage", showText, "what to print: facts, graph or text")
+	stage := showText
+	choiceFlag(cmd, &stage, "stage", "what to print: facts, graph or text", []string{showFacts, showGraph, showText})
 	jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if !slices.Contains(stages, *stage) {
-			return usagef("--stage %s: there are %s", *stage, strings.Join(stages, ", "))
-		}
 		t, err := findTemplate(template)
 		if err != nil {
 			return err
@@ -45,7 +43,7 @@ func newSummarize() *cobra.Command {
 			if err := prepareSummary(cmd, f, leaf, &in); err != nil {
 				return nil, err
 			}
-			return makeSummary(cmd, in, *stage)
+			return makeSummary(cmd, in, stage)
 		})
 	}
 	return cmd
@@ -105,8 +103,6 @@ const (
 	showGraph = "graph"
 	showText  = "text"
 )
-
-var stages = []string{showFacts, showGraph, showText}
 
 // summaryReport is what summarize --json prints: one of the three.
 type summaryReport struct {

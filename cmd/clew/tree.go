@@ -15,15 +15,13 @@ import (
 
 func newTree() *cobra.Command {
 	cmd := newCommand("tree", groupLook)
-	filter := cmd.Flags().String("filter", string(filterDefault), "what to show: default, user, labeled or all")
+	f := filterDefault
+	choiceFlag(cmd, (*string)(&f), "filter", "what to show: default, user, labeled or all",
+		[]string{string(filterDefault), string(filterUser), string(filterLabeled), string(filterAll)})
 	all := cmd.Flags().Bool("all", false, "show every entry: the same as --filter all")
 	leaf := cmd.Flags().String("leaf", "", "take this entry as the leaf (an id or the beginning of one)")
 	jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		f, err := parseFilter(*filter)
-		if err != nil {
-			return err
-		}
 		if *all {
 			if cmd.Flags().Changed("filter") && f != filterAll {
 				return usagef("tree: --all and --filter %s ask for different things", f)

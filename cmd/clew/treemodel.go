@@ -138,14 +138,6 @@ const (
 	filterAll     treeFilter = "all"
 )
 
-func parseFilter(s string) (treeFilter, error) {
-	switch f := treeFilter(s); f {
-	case filterDefault, filterUser, filterLabeled, filterAll:
-		return f, nil
-	}
-	return "", usagef("--filter %s: it takes default, user, labeled or all", s)
-}
-
 func (f treeFilter) shows(n *treeNode) bool {
 	switch f {
 	case filterAll:
