@@ -4,11 +4,12 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
 
-// Every test and file that the pages on defects and on the five descriptions name exists.
+// Every test, mutation and file that a page names or links to exists.
 func TestPagesNameWhatExists(t *testing.T) {
 	tests := map[string]bool{}
 	declared := regexp.MustCompile(`(?m)^func (Test\w+)\(`)
@@ -27,13 +28,25 @@ func TestPagesNameWhatExists(t *testing.T) {
 	}
 	mutations := regexp.MustCompile("`((?:agent|clew|compact|jsonl|llm|model|session|wire)-[a-z0-9-]+)`")
 	names := regexp.MustCompile("`(Test\\w+|[a-z/]+testdata/[^`]+)`")
-	for _, name := range []string{"testdata/defects.md", "docs/seeds.md", "testdata/seeds.md"} {
+	links := regexp.MustCompile(`\]\(([^)#:\s]+)(?:#[^)]*)?\)`)
+	rich := []string{"testdata/defects.md", "docs/seeds.md", "testdata/seeds.md"} // in tests that they name
+	pages, err := filepath.Glob("docs/*.md")
+	if err != nil || len(pages) < 15 {
+		t.Fatal(pages, err)
+	}
+	pages = append(pages, "README.md", "CONTRIBUTING.md", "docs/decisions/README.md", "examples/README.md", "testdata/defects.md", "testdata/seeds.md")
+	for _, name := range pages {
 		page, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
 		}
 		named := names.FindAllStringSubmatch(string(page), -1)
-		if len(named) < 40 {
+		for _, m := range links.FindAllStringSubmatch(string(page), -1) {
+			if _, err := os.Stat(filepath.Join(filepath.Dir(name), m[1])); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if slices.Contains(rich, name) && len(named) < 40 {
 			t.Fatalf("only %d names found in %s", len(named), name)
 		}
 		for _, m := range named {
@@ -44,6 +57,9 @@ func TestPagesNameWhatExists(t *testing.T) {
 			} else if _, err := os.Stat(m[1]); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
+		}
+		if !slices.Contains(rich, name) {
+			continue
 		}
 		for _, m := range mutations.FindAllStringSubmatch(string(page), -1) {
 			if _, err := os.Stat(filepath.Join("testdata", "mutations", m[1]+".txt")); err != nil {
