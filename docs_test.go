@@ -10,7 +10,7 @@ import (
 )
 
 // Every test, mutation and file that a page names or links to exists.
-func TestPagesNameWhatExists(t *testing.T) {
+func TestDocsNameWhatExists(t *testing.T) {
 	tests := map[string]bool{}
 	declared := regexp.MustCompile(`(?m)^func (Test\w+)\(`)
 	err := filepath.WalkDir(".", func(path string, d os.DirEntry, err error) error {
