@@ -1,12 +1,12 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -81,12 +81,9 @@ func newRecall() *cobra.Command {
 		}
 		defer s.Close()
 		r := &recallReport{File: file.Path()}
-		handles := args[1:]
-		if len(handles) > 0 && fl.Text == "" && !fl.raw && !fl.exact && fl.near == 0 && strings.ContainsFunc(handles[0], unicode.IsLetter) && !strings.ContainsAny(handles[0], "#[") && !strings.Contains(handles[0], "..") && !recall.AreHandles(handles[0]) {
-			// Words that are no handles are words to look for.
-			if _, err := s.RecallText(cmd.Context(), handles[0], clew.RecallOptions{Max: 1}); errors.Is(err, session.ErrNotFound) {
-				fl.Text, handles = strings.Join(handles, " "), nil
-			}
+		handles, err := fl.asked(cmd.Context(), s, args[1:])
+		if err != nil {
+			return err
 		}
 		if named := recall.Handles(fl.Text); recall.AreHandles(fl.Text) && fl.Tool+fl.Path+fl.Since+fl.Until == "" && len(fl.roles) == 0 {
 			if _, err := s.RecallText(cmd.Context(), named[0], clew.RecallOptions{Max: 1}); err == nil {
@@ -148,13 +145,11 @@ func (fl *recallFlags) check(cmd *cobra.Command, args []string) error {
 	}
 	narrow := []string{"search", "role", "tool", "path", "since", "until", "all", "left"}
 	switch {
-	case len(args) > 1 && set(narrow...) != "":
-		return usagef("recall: %s does not go with the handle %s; drop one of them", set(narrow...), args[1])
 	case set("from", "to") != "" && (len(args) > 1 || set(append(narrow, "around", "near", "raw", "exact")...) != ""):
 		return usagef("recall: %s lists a stretch, and goes with --limit and --offset alone; --since and --until narrow a search", set("from", "to"))
 	case set("from", "to") == "" && len(args) == 1 && set("search", "role", "tool", "path") == "":
 		return usagef("recall: nothing to recall: give a HANDLE, or --search and words; clew tree lists the entries")
-	case len(args) == 1 && set("raw", "exact", "around", "near") != "":
+	case (len(args) == 1 || set(narrow...) != "") && set("raw", "exact", "around", "near") != "":
 		return usagef("recall: %s is for a HANDLE", set("raw", "exact", "around", "near"))
 	case fl.near > 0 && (len(args) != 2 || set("raw", "exact", "around") != ""):
 		return usagef("recall: --near lists what happened near one HANDLE, and goes with --limit and --offset alone")
@@ -175,6 +170,46 @@ func (fl *recallFlags) check(cmd *cobra.Command, args []string) error {
 		}
 	}
 	return nil
+}
+
+// asked returns the handles among what follows the file. Other words are to be looked for; behind handles, the text is to
+// begin near them.
+func (fl *recallFlags) asked(ctx context.Context, s *clew.Session, args []string) (handles []string, err error) {
+	if len(args) == 0 || fl.raw || fl.exact || fl.near > 0 {
+		return args, nil
+	}
+	words := func(from int) string { return strings.Join(args[from:], " ") }
+	n := 0
+	for n < len(args) && (recall.AreHandles(args[n]) || strings.ContainsAny(args[n], "[,") || strings.Contains(args[n], "..")) {
+		n++
+	}
+	for n < len(args) { // an id may look like anything
+		if _, err := s.Log().Store().Get(ctx, recall.Handle(args[n])); errors.Is(err, session.ErrNotFound) {
+			break
+		} else if err != nil {
+			return nil, err
+		}
+		n++
+	}
+	narrow := fl.Text+fl.Tool+fl.Path+fl.Since+fl.Until != "" || len(fl.roles) > 0 || fl.all || fl.left
+	switch {
+	case narrow && n == len(args):
+		return nil, usagef("recall: the handle %s does not go with --search and what narrows it; drop one of them", args[0])
+	case narrow:
+		fl.Text = strings.TrimSpace(fl.Text + " " + words(0))
+		return nil, nil
+	case n == len(args):
+		return args, nil
+	case n > 0:
+		fl.around = strings.TrimSpace(fl.around + " " + words(n))
+		return args[:n], nil
+	case len(args) == 1 || fl.around != "": // it may begin an id
+		if _, err := s.RecallText(ctx, args[0], clew.RecallOptions{Max: 1}); fl.around != "" || !errors.Is(err, session.ErrNotFound) {
+			return args[:1], nil // where it is none, that is said
+		}
+	}
+	fl.Text = words(0)
+	return nil, nil
 }
 
 // recall reads the entries that are named.
