@@ -269,3 +269,22 @@ func TestStatementsNameTheTenant(t *testing.T) {
 		t.Errorf("%d statements were found", seen)
 	}
 }
+
+// What only a database has needs one.
+func TestGatewayNeedsDatabase(t *testing.T) {
+	t.Setenv("CLEW_DATA_DIR", t.TempDir())
+	file := filepath.Join(t.TempDir(), "gateway.json")
+	for text, says := range map[string]string{
+		`{"tenants": true}`:   "name it as db",
+		`{"keepDays": 30}`:    "delete old files yourself",
+		`{"keepDays": -1}`:    "keepDays is for how many days",
+		`{"blobs": "s3://x"}`: "name the database as db",
+	} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, stderr := run(t, exitUsage, "gateway", "--config", file, "--dir", t.TempDir()); !strings.Contains(stderr, says) {
+			t.Errorf("%s: %s", text, stderr)
+		}
+	}
+}
