@@ -229,7 +229,7 @@ func (r *request) use(e *Epoch, size int64) []byte {
 	if e == nil {
 		return nil
 	}
-	out, ok := e.apply(r.in, r.lead, r.first)
+	out, ok := e.apply(r.in, r.lead, r.first, *bodies.Get().(*[]byte))
 	switch {
 	case !ok:
 		return nil
@@ -243,7 +243,7 @@ func (r *request) use(e *Epoch, size int64) []byte {
 		r.event.Outcome = Shortened
 	}
 	r.event.After = size
-	r.epoch = e
+	r.epoch, r.spliced = e, out
 	return out
 }
 

@@ -92,8 +92,8 @@ func (e *Epoch) result(i int) (tokens int64, ok bool) {
 	return e.Results[at].Tokens, true
 }
 
-// apply returns the body under the epoch.
-func (e *Epoch) apply(in *wire.Inbound, lead, first int) ([]byte, bool) {
+// apply returns the body under the epoch, in buf where that is large enough.
+func (e *Epoch) apply(in *wire.Inbound, lead, first int, buf []byte) ([]byte, bool) {
 	var edits []wire.Edit
 	kept := first + e.Cut
 	from := lead
@@ -126,7 +126,7 @@ func (e *Epoch) apply(in *wire.Inbound, lead, first int) ([]byte, bool) {
 		}
 		edits = append(edits, more...)
 	}
-	return in.Splice(edits...), true
+	return in.SpliceTo(buf, edits...), true
 }
 
 // errNoCut says that nothing can be taken out.
@@ -270,7 +270,7 @@ func (r *request) pass(ctx context.Context, c *conversation, log *session.Log, f
 // sound reports whether the list can be read under the epoch, and whether each call that had
 // a result still has it, and the other way round.
 func (r *request) sound(e *Epoch) bool {
-	body, ok := e.apply(r.in, r.lead, r.first)
+	body, ok := e.apply(r.in, r.lead, r.first, nil)
 	if !ok {
 		return false
 	}

@@ -220,6 +220,7 @@ type request struct {
 	trigger  bool   // asks for a summary in place of an answer
 	said     []byte // by an upstream that refused, up to maxRefusal
 	own      bool   // the client compacts by itself, with this request
+	spliced  []byte // the body under the epoch, in pooled memory
 	nearby   int64  // window that the server says it has, 0 for none
 	news     int64  // tokens after what was measured last
 	env      int64  // tokens of system text and tools

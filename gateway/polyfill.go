@@ -225,7 +225,7 @@ func (r *request) sealed(ctx context.Context) (string, error) {
 		return "", err
 	}
 	if e != nil {
-		body, ok := e.apply(in, r.lead, r.first)
+		body, ok := e.apply(in, r.lead, r.first, nil)
 		if !ok {
 			return "", errNoCut
 		}

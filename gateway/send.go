@@ -100,7 +100,7 @@ func (r *request) upstream(req *http.Request, original, body []byte) (*http.Resp
 	if same(body, sent.data) {
 		sent.hold()
 	} else {
-		sent = &payload{data: body}
+		sent = &payload{data: body, pooled: same(body, r.spliced)}
 	}
 	reader, err := sent.open()
 	if err != nil {
@@ -110,8 +110,8 @@ func (r *request) upstream(req *http.Request, original, body []byte) (*http.Resp
 	out.Body = reader
 	out.ContentLength, out.GetBody = int64(len(body)), sent.open
 	if !same(original, body) {
-		out.Header.Del("Content-Encoding")
-		out.Header.Del("Content-Length")
+		delete(out.Header, "Content-Encoding")
+		delete(out.Header, "Content-Length")
 		out.Header[hopHeader] = shortened
 	}
 	if r.in != nil && !r.watched && out.Header.Get("Accept-Encoding") != "" {

@@ -10,13 +10,16 @@ type Edit struct {
 
 // Splice returns a copy of the body with the edits made. Every byte outside their ranges
 // stays. The edits must not overlap; their order does not matter but for those at the same place.
-func (in *Inbound) Splice(edits ...Edit) []byte {
+func (in *Inbound) Splice(edits ...Edit) []byte { return in.SpliceTo(nil, edits...) }
+
+// SpliceTo is Splice into memory that is used again.
+func (in *Inbound) SpliceTo(buf []byte, edits ...Edit) []byte {
 	slices.SortStableFunc(edits, func(a, b Edit) int { return a.From - b.From })
 	size := len(in.Body)
 	for _, e := range edits {
 		size += len(e.With) - e.Len()
 	}
-	out, at := make([]byte, 0, size), 0
+	out, at := slices.Grow(buf[:0], size), 0
 	for _, e := range edits {
 		out = append(append(out, in.Body[at:e.From]...), e.With...)
 		at = e.To
