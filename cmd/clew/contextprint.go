@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/clew-dev/clew/internal/recall"
 	"github.com/clew-dev/clew/internal/tui"
 	"github.com/clew-dev/clew/internal/tui/widget"
 	"github.com/clew-dev/clew/message"
@@ -211,47 +212,13 @@ func (d *contextDrawer) whole(i int) {
 	d.line("")
 }
 
+// body writes what a message says, as clew recall does.
 func (d *contextDrawer) body(m *message.Message) {
-	switch m.Role {
-	case message.RoleBashExecution:
-		d.text("$ " + m.Command)
-		d.text(m.Output)
-		return
-	case message.RoleBranchSummary, message.RoleCompactionSummary:
-		d.text(m.Summary)
-		return
-	case message.RoleToolResult:
-		d.dim("[" + headline(messageTool(m)) + "]")
-	default:
+	if m.Role == message.RoleToolResult {
+		d.w.WriteString(d.p.paint(styleDim, "["+headline(messageTool(m))+"]") + "\n")
 	}
-	for i := range m.Content {
-		b := &m.Content[i]
-		switch b.Type {
-		case message.BlockText:
-			d.text(b.Text)
-		case message.BlockThinking:
-			d.dim("[thinking]")
-			d.text(b.Text)
-		case message.BlockToolCall:
-			d.dim("[call " + printable(b.Name) + "]")
-			d.text(string(b.Arguments))
-		case message.BlockImage:
-			d.dim("[image " + printable(b.MIMEType) + ", " + size(int64(len(b.Data)/4*3)) + "]")
-		default:
-			d.dim("[" + printable(string(b.Type)) + " block]")
-		}
-	}
-	for _, s := range m.Sections {
-		d.dim("[section " + headline(s.Name) + "]")
-		d.text(s.Text)
-	}
-	if m.ToolsAdded != nil {
-		d.dim("[tools added]")
-		d.text(string(m.ToolsAdded))
-	}
-	if m.ToolsRemoved != nil {
-		d.dim("[tools removed]")
-		d.text(string(m.ToolsRemoved))
+	if s := strings.TrimRight(printableText(recall.Text(m)), " \n"); s != "" {
+		d.w.WriteString(s + "\n")
 	}
 }
 
@@ -261,14 +228,6 @@ func messageTool(m *message.Message) string {
 	}
 	return m.ToolName
 }
-
-func (d *contextDrawer) text(s string) {
-	if s = strings.TrimRight(printableText(s), " \n"); s != "" {
-		d.w.WriteString(s + "\n")
-	}
-}
-
-func (d *contextDrawer) dim(s string) { d.w.WriteString(d.p.paint(styleDim, s) + "\n") }
 
 func roleStyle(r message.Role) style {
 	switch r {

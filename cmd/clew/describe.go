@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/clew-dev/clew/internal/jsonx"
+	"github.com/clew-dev/clew/internal/recall"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 )
@@ -298,28 +299,12 @@ func contentLine(blocks []message.Block) (text, tail string) {
 // command it is about.
 func callLine(b *message.Block) string {
 	const most = 48
-	arg := ""
-	jsonx.Members(b.Arguments, func(key, val []byte) bool {
-		s, ok := jsonx.String(val)
-		if !ok {
-			return true
-		}
-		switch string(key) {
-		case "path", "file_path", "filePath", "file":
-			arg = cutLeft(headline(s), most) // the end of a path says more than its beginning
-			return false
-		case "command", "cmd":
-			arg = cut(headline(withoutCd(s)), most)
-			return false
-		case "pattern", "query", "url":
-			arg = cut(headline(s), most)
-			return false
-		}
-		if arg == "" {
-			arg = cut(headline(s), most)
-		}
-		return true
-	})
+	name, arg := recall.About(b.Arguments)
+	if recall.IsPath(name) {
+		arg = cutLeft(headline(arg), most) // the end of a path says more than its beginning
+	} else {
+		arg = cut(headline(withoutCd(arg)), most)
+	}
 	return headline(b.Name) + "(" + arg + ")"
 }
 

@@ -81,20 +81,7 @@ func size(n int64) string {
 }
 
 // number prints n with a comma between groups of three digits.
-func number(n int64) string {
-	s := fmt.Sprint(n)
-	neg := n < 0
-	if neg {
-		s = s[1:]
-	}
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	if neg {
-		s = "-" + s
-	}
-	return s
-}
+func number(n int64) string { return text.Digits(n, ",") }
 
 // count prints "1 entry", "2 entries"; without a plural it is singular and s.
 func count(n int, singular string, plural ...string) string {

@@ -6,7 +6,6 @@ import (
 	"html/template"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -73,13 +72,7 @@ func (s *Server) overview(w http.ResponseWriter, r *http.Request) {
 }
 
 // number writes a whole number with a space between groups of three digits.
-func number(n int) string {
-	s := strconv.Itoa(n)
-	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
-		s = s[:i] + "\u202f" + s[i:]
-	}
-	return s
-}
+func number(n int) string { return text.Digits(n, text.Thin) }
 
 // count writes how many there are of something.
 func count(n int, one, more string) string {

@@ -2,7 +2,6 @@ package page
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/clew-dev/clew/internal/text"
@@ -28,13 +27,7 @@ func count(n int, what string) string {
 }
 
 // number writes a whole number with a space between groups of three digits.
-func number(n int64) string {
-	s := strconv.FormatInt(n, 10)
-	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
-		s = s[:i] + "\u202f" + s[i:]
-	}
-	return s
-}
+func number(n int64) string { return text.Digits(n, text.Thin) }
 
 // size writes a number of bytes.
 func size(n int64) string {

@@ -94,7 +94,8 @@ func Steps(path []*session.Entry, offset, limit int) *StepPage {
 			body = m.Summary
 		default:
 			for _, c := range m.ToolCalls() {
-				s.Calls = append(s.Calls, c.Name+"("+line(about(c.Arguments))+")")
+				_, what := About(c.Arguments)
+				s.Calls = append(s.Calls, c.Name+"("+line(what)+")")
 			}
 		}
 		first := text.FirstLine(body)
@@ -111,24 +112,28 @@ func Steps(path []*session.Entry, offset, limit int) *StepPage {
 	return p
 }
 
-// about returns what says most about a call: a path, a command, else its first text.
-func about(arguments []byte) (s string) {
+// About returns what says most about a call, a path, a command, else its first text, and the
+// name of that argument.
+func About(arguments []byte) (name, s string) {
 	best := 0
 	jsonx.Members(arguments, func(key, val []byte) bool {
 		rank := 1
-		switch name := string(key); {
-		case pathNames[name]:
+		switch k := string(key); {
+		case IsPath(k):
 			rank = 3
-		case name == "command" || name == "cmd" || name == "pattern" || name == "query" || name == "url":
+		case k == "command" || k == "cmd" || k == "pattern" || k == "query" || k == "url":
 			rank = 2
 		}
 		if v, ok := jsonx.String(val); ok && rank > best {
-			best, s = rank, text.Head(v, 500)
+			best, name, s = rank, string(key), text.Head(v, 500)
 		}
 		return true
 	})
-	return s
+	return name, s
 }
+
+// IsPath reports whether an argument of this name is a path.
+func IsPath(name string) bool { return pathNames[name] }
 
 // Around returns the entries of a path that say something, from n before an entry to n after it.
 func Around(path []*session.Entry, id string, n int) []*session.Entry {

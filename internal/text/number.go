@@ -33,3 +33,15 @@ func Counted(n int, word string) string {
 	}
 	return strconv.Itoa(n) + " " + word
 }
+
+// Thin is the narrow space that stands between groups of digits on a page.
+const Thin = "\u202f"
+
+// Digits writes a whole number with sep between groups of three digits.
+func Digits[N int | int64](n N, sep string) string {
+	s := strconv.FormatInt(int64(n), 10)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + sep + s[i:]
+	}
+	return s
+}

@@ -8,9 +8,9 @@ import (
 	_ "embed"
 	"html/template"
 	"io"
-	"strconv"
 
 	"github.com/clew-dev/clew/internal/replay"
+	"github.com/clew-dev/clew/internal/text"
 )
 
 // Notes are what the report itself does not know.
@@ -33,11 +33,5 @@ func Write(w io.Writer, r *replay.Report, notes Notes) error {
 	return t.Execute(w, newView(r, notes))
 }
 
-// number writes a whole number with a space between groups of three digits.
-func number(n int) string {
-	s := strconv.Itoa(n)
-	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
-		s = s[:i] + "\u202f" + s[i:]
-	}
-	return s
-}
+// number writes a whole number.
+func number(n int) string { return text.Digits(n, text.Thin) }
