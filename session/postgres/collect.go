@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -74,23 +75,43 @@ func (c *collector) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, k := range there {
-		if _, err := c.session(ctx, k, false); err != nil {
-			return err
-		}
-	}
 	gone, err := keys(ctx, c.pool, `SELECT tenant, session FROM clew_gone g WHERE at < $1
 		AND NOT EXISTS (SELECT FROM clew_session s WHERE s.tenant = g.tenant AND s.session = g.session) ORDER BY 1, 2`, c.before)
-	for _, k := range gone {
+	if err != nil {
+		return err
+	}
+	return errors.Join(each(ctx, there, func(k key) error {
+		_, err := c.session(ctx, k, false)
+		return err
+	}), each(ctx, gone, func(k key) error {
 		left, err := c.session(ctx, k, true)
 		if err == nil && !left && !c.opt.Own && !c.opt.DryRun {
 			_, err = c.pool.Exec(ctx, "DELETE FROM clew_gone WHERE tenant = $1 AND session = $2 AND at < $3", k.Tenant, k.Session, c.before)
 		}
-		if err != nil {
-			return err
+		return err
+	}))
+}
+
+// maxFailed is after how many sessions that fail one after the other the store is taken to be away.
+const maxFailed = 3
+
+// each calls fn for all, also after one that fails, and returns the first failure.
+func each(ctx context.Context, all []key, fn func(key) error) (first error) {
+	failed := 0
+	for _, k := range all {
+		err := fn(k)
+		if err == nil {
+			failed = 0
+			continue
+		}
+		if first == nil {
+			first = fmt.Errorf("session %s of tenant %q: %w", k.Session, k.Tenant, err)
+		}
+		if failed++; failed == maxFailed || ctx.Err() != nil {
+			break
 		}
 	}
-	return err
+	return first
 }
 
 // rows deletes measures of conversations from which nothing has left the context, and with which nobody goes on.

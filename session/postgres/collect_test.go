@@ -122,6 +122,39 @@ func TestCollect(t *testing.T) {
 	noted(0)
 }
 
+// One session whose content can't be read does not keep that of the others; where the store is away nobody goes on asking.
+func TestCollectAfterFailure(t *testing.T) {
+	_, pool := migrated(t)
+	beside, asked := folders(t), 0
+	for _, id := range []string{"a", "b", "c", "d", "e"} {
+		h := header
+		h.ID = id
+		s := create(t, tenant(t, pool, "t"), h)
+		add(t, s, chain(t, "", "x"))
+		check(t, s.Close())
+		blobs, err := beside("t", id)
+		check(t, err)
+		put(t, blobs, "garbage")
+	}
+	collect := func(fails string, wantDeleted int64, wantAsked int) {
+		t.Helper()
+		asked = 0
+		got, err := postgres.Collect(t.Context(), pool, postgres.CollectOptions{Blobs: func(tenant, id string) (blob.Store, error) {
+			asked++
+			if strings.Contains(fails, id) {
+				return nil, blob.ErrDenied
+			}
+			return beside(tenant, id)
+		}})
+		wantError(t, err, blob.ErrDenied)
+		if got.Deleted != wantDeleted || asked != wantAsked || !strings.Contains(err.Error(), "session "+fails[:1]+" of tenant") {
+			t.Errorf("%d are deleted, %d sessions looked at, %v", got.Deleted, asked, err)
+		}
+	}
+	collect("abcde", 0, 3)
+	collect("b", 4, 5)
+}
+
 // late is a store in which somebody collects between what is put and the entry that refers to it.
 type late struct {
 	blob.Store
