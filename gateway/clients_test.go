@@ -29,7 +29,7 @@ var (
 // go run ./scripts/trials -gateway -record FOLDER makes the files.
 func TestPassesOnWhatProgramsSend(t *testing.T) {
 	files, err := filepath.Glob("testdata/programs/*.http")
-	if err != nil || len(files) < 9 {
+	if err != nil || len(files) < 15 {
 		t.Fatalf("%d programs, %v", len(files), err)
 	}
 	for _, file := range files {

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -102,6 +104,9 @@ func TestSDKsThroughTheGateway(t *testing.T) {
 			}
 			kept := 0
 			xs := s.Exchanges()
+			if dir := os.Getenv("CLEW_RECORD"); dir != "" && !strings.Contains(sdk.name, "middleware") {
+				record(t, dir, sdk.name, xs[5])
+			}
 			for _, x := range xs {
 				if x.Kept {
 					kept++
@@ -113,6 +118,18 @@ func TestSDKsThroughTheGateway(t *testing.T) {
 			}
 			t.Logf("%d requests, %v, %d began like the one before", len(xs), outcomes, kept)
 		})
+	}
+}
+
+// record writes a request for gateway/testdata/programs.
+func record(t *testing.T, dir, name string, x modeltest.Exchange) {
+	text := fmt.Sprintf("POST %s HTTP/1.1\nHost: 127.0.0.1\nContent-Type: application/json\nContent-Length: %d\n", x.Path, len(x.Request))
+	if v := x.RequestHeader.Get("Anthropic-Version"); v != "" {
+		text += "Anthropic-Version: " + v + "\n"
+	}
+	file := filepath.Join(dir, "go-"+strings.ReplaceAll(name, " ", "-")+".http")
+	if err := os.WriteFile(file, []byte(text+"\n"+string(x.Request)), 0o600); err != nil {
+		t.Fatal(err)
 	}
 }
 
