@@ -1,12 +1,10 @@
 package main
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -85,18 +83,11 @@ func (d *dbRemoval) beside() (where, own string, err error) {
 }
 
 // ask asks before something is done that can't be undone. false: the user said no.
-func (d *dbRemoval) ask(cmd *cobra.Command, question string) (bool, error) {
+func (d *dbRemoval) ask(cmd *cobra.Command, question string, list func(rep *report)) (bool, error) {
 	if d.yes {
 		return true, nil
 	}
-	if in, ok := cmd.InOrStdin().(*os.File); !ok || !isTerminal(in) {
-		return false, usagef("db: it asks first, and there is no terminal to ask on; use --yes")
-	}
-	ok, err := askYes(cmd.InOrStdin(), cmd.ErrOrStderr(), question+" This can't be undone.")
-	if err == nil && !ok {
-		fmt.Fprintln(cmd.ErrOrStderr(), "nothing was changed")
-	}
-	return ok, err
+	return confirm(cmd, "does that", "--yes", question+" This can't be undone.", "nothing was changed", list)
 }
 
 func (d *dbRemoval) delete(cmd *cobra.Command, pool *pgxpool.Pool, tenant string, args []string) (*postgres.Deleted, error) {
@@ -117,7 +108,7 @@ func (d *dbRemoval) delete(cmd *cobra.Command, pool *pgxpool.Pool, tenant string
 		w.Before = time.Now().Add(-old)
 		what += " that was used last before " + w.Before.Format(time.DateTime)
 	}
-	if ok, err := d.ask(cmd, "Delete "+what+"?"); !ok {
+	if ok, err := d.ask(cmd, "Delete "+what+"?", nil); !ok {
 		return nil, err
 	}
 	where, own, err := d.beside()
@@ -154,7 +145,7 @@ func (d *dbRemoval) collect(cmd *cobra.Command, pool *pgxpool.Pool) (*postgres.C
 	opt := collectIn(where, grace)
 	opt.DryRun = d.dry
 	if !d.dry {
-		if ok, err := d.ask(cmd, "Delete large output in "+printable(where)+" that no session refers to?"); !ok {
+		if ok, err := d.ask(cmd, "Delete large output in "+printable(where)+" that no session refers to?", nil); !ok {
 			return nil, err
 		}
 	}
@@ -190,14 +181,8 @@ func (d *dbRemoval) purge(cmd *cobra.Command, pool *pgxpool.Pool, tenant string,
 	default:
 		return out, nil
 	}
-	if !d.yes {
-		rep := &report{w: bufio.NewWriter(cmd.ErrOrStderr()), p: newPainter(cmd), columns: min(width(cmd), 100)}
-		purgedText(rep, out, "overwrite")
-		if err := rep.w.Flush(); err != nil {
-			return nil, err
-		}
-	}
-	if ok, err := d.ask(cmd, fmt.Sprintf("Overwrite %s? The tables are locked meanwhile.", count(len(out.Places), "place"))); !ok {
+	list := func(rep *report) { purgedText(rep, out, "overwrite") }
+	if ok, err := d.ask(cmd, fmt.Sprintf("Overwrite %s? The tables are locked meanwhile.", count(len(out.Places), "place")), list); !ok {
 		return nil, err
 	}
 	opt.DryRun = false
@@ -209,20 +194,8 @@ func purgedText(rep *report, p *postgres.Purged, word string) {
 	if len(p.Places)+len(p.Left) == 0 {
 		rep.row("nothing", "to overwrite: it was purged before, or never had any content")
 	}
-	for i, at := range p.Places {
-		if i == maxListed {
-			rep.row("", "and %s more", number(int64(len(p.Places)-i)))
-			break
-		}
-		rep.row(word, "%s", dbPlace(at))
-	}
-	for i, at := range p.Left {
-		if i == maxListed {
-			rep.row("", "and %s more", number(int64(len(p.Left)-i)))
-			break
-		}
-		rep.row("look at", "%s", dbPlace(at))
-	}
+	listed(rep, word, p.Places, dbPlace)
+	listed(rep, "look at", p.Left, dbPlace)
 }
 
 func dbPlace(p postgres.PurgePlace) string {

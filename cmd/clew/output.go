@@ -360,6 +360,28 @@ func mayAsk(cmd *cobra.Command, does, instead string) error {
 	return usagef("%s: it asks before it %s, and there is no terminal to ask on; use %s", cmd.Name(), does, instead)
 }
 
+// confirm asks before a command does something, where there is a terminal to ask on. list,
+// which may be nil, writes what is asked about to where the question goes. false: the user
+// said no, and was told that nothing was done.
+func confirm(cmd *cobra.Command, does, instead, question, nothing string, list func(rep *report)) (bool, error) {
+	if err := mayAsk(cmd, does, instead); err != nil {
+		return false, err
+	}
+	w := cmd.ErrOrStderr()
+	if list != nil {
+		rep := &report{w: bufio.NewWriter(w), p: newPainter(cmd), columns: min(width(cmd), 100)}
+		list(rep)
+		if err := rep.w.Flush(); err != nil {
+			return false, err
+		}
+	}
+	yes, err := askYes(cmd.InOrStdin(), w, question)
+	if err == nil && !yes {
+		fmt.Fprintln(w, nothing)
+	}
+	return yes, err
+}
+
 // askYes asks a question; all but yes is no, also the end of the input.
 func askYes(in io.Reader, out io.Writer, question string) (bool, error) {
 	fmt.Fprint(out, question+" [y/N] ")

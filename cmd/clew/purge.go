@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -66,7 +65,6 @@ func newPurge() *cobra.Command {
 			return err
 		}
 		if r.refused {
-			fmt.Fprintln(cmd.ErrOrStderr(), "nothing was overwritten")
 			return nil
 		}
 		if err = show(cmd, r); err == nil && *text && !r.DryRun && r.stands() {
@@ -79,9 +77,10 @@ func newPurge() *cobra.Command {
 
 // purge looks what there is, asks, and does it.
 func (r *purgeReport) purge(cmd *cobra.Command, opt jsonl.PurgeOptions, yes bool) error {
+	const does, instead = "overwrites", "--yes, or --dry-run to see what it would do"
 	wanted := opt.DryRun
 	if !yes && !wanted {
-		if err := mayAsk(cmd, "overwrites", "--yes, or --dry-run to see what it would do"); err != nil {
+		if err := mayAsk(cmd, does, instead); err != nil {
 			return err
 		}
 	}
@@ -99,13 +98,10 @@ func (r *purgeReport) purge(cmd *cobra.Command, opt jsonl.PurgeOptions, yes bool
 		return nil
 	}
 	if !yes {
-		ok, err := r.confirm(cmd)
-		if err != nil {
+		ok, err := confirm(cmd, does, instead, fmt.Sprintf("Overwrite %s? This can't be undone.", count(len(r.Places), "record")), "nothing was overwritten",
+			func(rep *report) { r.list(rep, "overwrite") })
+		if r.refused = !ok; r.refused {
 			return err
-		}
-		if !ok {
-			r.refused = true
-			return nil
 		}
 	}
 	opt.DryRun = false
@@ -174,38 +170,13 @@ func checkSecret(s string) (string, error) {
 	return s, nil
 }
 
-func (r *purgeReport) confirm(cmd *cobra.Command) (bool, error) {
-	// What is asked about goes to where the question goes.
-	rep := &report{w: bufio.NewWriter(cmd.ErrOrStderr()), p: newPainter(cmd), columns: min(width(cmd), 100)}
-	r.list(rep, "overwrite")
-	if err := rep.w.Flush(); err != nil {
-		return false, err
-	}
-	return askYes(cmd.InOrStdin(), cmd.ErrOrStderr(), fmt.Sprintf("Overwrite %s? This can't be undone.", count(len(r.Places), "record")))
-}
-
-// maxListed is how many places of a kind are listed; --json has them all.
-const maxListed = 20
-
 // list writes the places.
 func (r *purgeReport) list(rep *report, word string) {
-	for i, p := range r.Places {
-		if i == maxListed {
-			rep.row("", "and %s more", number(int64(len(r.Places)-i)))
-			break
-		}
-		rep.row(word, "%s", place(p.File, p.Line, p.EntryID)+": "+p.What)
-	}
+	listed(rep, word, r.Places, func(p jsonl.PurgePlace) string { return place(p.File, p.Line, p.EntryID) + ": " + p.What })
 	for _, name := range r.Removed {
 		rep.row("remove", "%s, which a stopped program left", name)
 	}
-	for i, p := range r.Left {
-		if i == maxListed {
-			rep.row("", "and %s more", number(int64(len(r.Left)-i)))
-			break
-		}
-		rep.row("look at", "%s", place(p.File, p.Line, p.EntryID)+": "+p.Why)
-	}
+	listed(rep, "look at", r.Left, func(p jsonl.PurgeLeft) string { return place(p.File, p.Line, p.EntryID) + ": " + p.Why })
 }
 
 // place says where a record stands.

@@ -71,6 +71,20 @@ type numberLine struct {
 	text string
 }
 
+// maxListed is how many rows of a kind are listed; --json has them all.
+const maxListed = 20
+
+// listed writes a row for each of a list, the first of them when there are many.
+func listed[T any](r *report, name string, all []T, text func(T) string) {
+	for i, v := range all {
+		if i == maxListed {
+			r.row("", "and %s more", number(int64(len(all)-i)))
+			break
+		}
+		r.row(name, "%s", text(v))
+	}
+}
+
 // text writes a text of several lines with a margin that sets it off.
 func (r *report) text(s string) {
 	r.w.WriteString("\n")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -27,7 +28,11 @@ func newRm() *cobra.Command {
 			return err
 		}
 		if !*yes {
-			ok, err := confirm(cmd, infos)
+			ok, err := confirm(cmd, "removes", "--yes", fmt.Sprintf("Remove %s?", count(len(infos), "session")), "nothing removed", func(rep *report) {
+				for _, info := range infos {
+					fmt.Fprintf(rep.w, "%s  %s  %s\n", printable(info.Path), size(info.Size), cut(cmp.Or(headline(info.Name), headline(info.First)), 60))
+				}
+			})
 			if err != nil || !ok {
 				return err
 			}
@@ -75,24 +80,4 @@ func sessionsToRemove(cmd *cobra.Command, args []string) ([]jsonl.Info, error) {
 		}
 	}
 	return infos, nil
-}
-
-func confirm(cmd *cobra.Command, infos []jsonl.Info) (bool, error) {
-	if err := mayAsk(cmd, "removes", "--yes"); err != nil {
-		return false, err
-	}
-	w := cmd.ErrOrStderr()
-	for _, info := range infos {
-		title := headline(info.Name)
-		if title == "" {
-			title = headline(info.First)
-		}
-		fmt.Fprintf(w, "%s  %s  %s\n", printable(info.Path), size(info.Size), cut(title, 60))
-	}
-	yes, err := askYes(cmd.InOrStdin(), w, fmt.Sprintf("Remove %s?", count(len(infos), "session")))
-	if err != nil || yes {
-		return yes, err
-	}
-	fmt.Fprintln(w, "nothing removed")
-	return false, nil
 }

@@ -66,12 +66,8 @@ func newSetup() *cobra.Command {
 				}
 			}
 			if !*yes {
-				if err := mayAsk(cmd, "changes anything", "--yes"); err != nil {
-					return err
-				}
-				ok, err := askYes(cmd.InOrStdin(), cmd.ErrOrStderr(), "Change "+count(len(changes), "file")+"?")
+				ok, err := confirm(cmd, "changes anything", "--yes", "Change "+count(len(changes), "file")+"?", "nothing changed", nil)
 				if err != nil || !ok {
-					fmt.Fprintln(cmd.ErrOrStderr(), "nothing changed")
 					return err
 				}
 			}
