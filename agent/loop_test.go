@@ -17,6 +17,7 @@ import (
 	"github.com/clew-dev/clew/model/gemini"
 	"github.com/clew-dev/clew/model/modeltest"
 	"github.com/clew-dev/clew/model/openai"
+	"github.com/clew-dev/clew/session"
 )
 
 // apis open a model of each API at a server.
@@ -147,3 +148,58 @@ func loopInASmallWindow(t *testing.T, open func(*modeltest.Server) (model.Model,
 }
 
 func tail(b json.RawMessage, n int) json.RawMessage { return b[max(0, len(b)-n):] }
+
+// TestUndoInAnOpenLoop: a pass in a loop is taken back while the loop is open. What the loop has thought goes along, and
+// is taken out when the loop is closed.
+func TestUndoInAnOpenLoop(t *testing.T) {
+	t.Parallel()
+	n := 0
+	var r *rig
+	var before string
+	read := &fake{name: "read", kind: tool.Read, do: func(ctx context.Context, _ tool.Call) (tool.Result, error) {
+		switch n++; n {
+		case 2:
+			before = r.Session().Leaf()
+			if err := r.CompactSoon(""); err != nil {
+				t.Error(err)
+			}
+		case 3:
+			go func() { _, _ = r.Cancel(context.Background()) }()
+			<-ctx.Done()
+		}
+		return tool.Text(words(5_000)), nil
+	}}
+	r = newRig(t, func(r *rig) {
+		r.srv = modeltest.Start(modeltest.Config{BindThinking: true, Window: 32_000})
+		t.Cleanup(r.srv.Close)
+		m, err := apis["anthropic"](r.srv)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.cfg.Model, r.cfg.Tools, r.cfg.Reasoning = m, []tool.Tool{read}, model.ReasoningMedium
+		r.cfg.Engine.Policy.Window = 32_000
+	})
+	think := modeltest.Think("I wonder.")
+	r.srv.Add(modeltest.Answer(think, message.TextBlock(words(40_000))))
+	for i := range 3 {
+		r.srv.Add(modeltest.Answer(think, modeltest.Call(fmt.Sprint("call_", i), "read", `{}`)))
+	}
+	r.srv.Add(modeltest.Answer(think, message.TextBlock("I was stopped.")), modeltest.Answer(think, message.TextBlock("Gladly.")))
+	r.say("tell me all")
+	r.say("read the files")
+	u, err := r.Undo(context.Background(), session.UndoOptions{KeepLater: true})
+	if err != nil || u.Kept == 0 || before == "" {
+		t.Fatal(u, err)
+	}
+	for _, text := range []string{"go on", "thanks"} {
+		r.say(text)
+	}
+	for i, x := range r.srv.Exchanges() {
+		if x.Status != 200 {
+			t.Errorf("request %d is refused: %s", i+1, x.Response)
+		}
+	}
+	if left := r.srv.Left(); left > 0 {
+		t.Errorf("%d answers were not asked for", left)
+	}
+}

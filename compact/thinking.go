@@ -21,10 +21,9 @@ func staleThinking(path []*session.Entry, c *session.Context) []int {
 	}
 	changed := changedBefore(c, kept)
 	for i, it := range c.Items {
-		if it.At >= c.Boundary {
-			break
-		}
-		if (it.At < kept || changed[it.At] < it.At) && signed(it) {
+		// A copy that an undo has made stands behind something else than its original.
+		moved := it.At < c.Boundary && (it.At < kept || changed[it.At] < it.At)
+		if signed(it) && (moved || it.Entry.CopyOf() != "") {
 			stale = append(stale, i)
 		}
 	}

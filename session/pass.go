@@ -214,10 +214,11 @@ func (l *Log) Undo(ctx context.Context, opt UndoOptions) (Undone, error) {
 	}
 	drafts := []Draft{leafDraft(found.target, move).As(l.opt.NewID())}
 	renamed := map[string]string{}
-	for _, e := range found.later {
+	open := openLoop(found.later)
+	for i, e := range found.later {
 		id := l.opt.NewID()
 		renamed[e.ID] = id
-		drafts = append(drafts, copied(e, renamed).As(id))
+		drafts = append(drafts, copied(e, renamed, i >= open).As(id))
 	}
 	if _, err := l.append(ctx, AppendOptions{}, drafts); err != nil {
 		return Undone{}, err
@@ -227,7 +228,8 @@ func (l *Log) Undo(ctx context.Context, opt UndoOptions) (Undone, error) {
 
 // copied drafts a copy of an entry for another place in the tree, which says what it is a copy of. Ids of entries that
 // were copied before it are brought up to date. Reported usage stays with the original: it was that of another context.
-func copied(e *Entry, renamed map[string]string) Draft {
+// Signed reasoning does too, unless it is thinks: see openLoop.
+func copied(e *Entry, renamed map[string]string, thinks bool) Draft {
 	d := Again(e)
 	d.fields = slices.DeleteFunc(d.fields, func(f field) bool { return f.name == memberClew })
 	for i, f := range d.fields {
@@ -241,7 +243,9 @@ func copied(e *Entry, renamed map[string]string) Draft {
 			if jsonx.IsObject(jsonx.Get(f.val, "usage")) {
 				d.fields[i].val = jsonx.Set(f.val, "usage", (&message.Usage{}).JSON())
 			}
-			d.fields[i].val = unsigned(d.fields[i].val)
+			if !thinks {
+				d.fields[i].val = unsigned(d.fields[i].val)
+			}
 		case "usage":
 			d.fields[i].val = (&message.Usage{}).JSON()
 		case "data":
@@ -252,6 +256,31 @@ func copied(e *Entry, renamed map[string]string) Draft {
 		}
 	}
 	return d.raw(memberClew, copyMark(e.ID))
+}
+
+// openLoop returns where in entries the tool loop begins that is open at their end, len(entries) for none. Providers
+// want the reasoning of such a loop back as it was; package compact takes it out of the copies when the loop is closed.
+func openLoop(entries []*Entry) int {
+	role := func(i int) message.Role {
+		m, err := entries[i].Message()
+		if err != nil || m.StopReason == message.StopAborted || m.StopReason == message.StopError {
+			return "" // no message, or one that is not sent
+		}
+		return m.Role
+	}
+	open := len(entries)
+	for open > 0 && role(open-1) != message.RoleToolResult {
+		if open--; role(open) == message.RoleAssistant {
+			return len(entries)
+		}
+	}
+	if open == 0 {
+		return len(entries)
+	}
+	for open > 0 && (role(open-1) == "" || role(open-1) == message.RoleAssistant || role(open-1) == message.RoleToolResult) {
+		open--
+	}
+	return open
 }
 
 // unsigned takes signed reasoning out of an answer: the signature may be bound to what
