@@ -197,7 +197,7 @@ func TestGatewayReads(t *testing.T) {
 	if err := p.cmd.Process.Signal(hangup); err != nil {
 		t.Fatal(err)
 	}
-	if said := p.until(t, "settings "); !strings.Contains(said, `listen was "" at the start and is "127.0.0.1:99999"; it can't change while the gateway runs`) {
+	if said := p.until(t, "the settings stay as they are: "); !strings.Contains(said, `listen was "" at the start and is "127.0.0.1:99999"; it can't change while the gateway runs`) {
 		t.Errorf("after another address: %s", said)
 	}
 	if got := status(); got != 200 {
