@@ -127,6 +127,10 @@ func compactNow(u *ui, req agent.CompactRequest) {
 func undoCompaction(u *ui) {
 	undoWith(u, session.UndoOptions{}, func(err error) {
 		var later *session.LaterError
+		if errors.Is(err, session.ErrNothingToUndo) {
+			u.note("there is nothing to take back: no compaction was made here")
+			return
+		}
 		if !errors.As(err, &later) {
 			failed(u, "undo", err)
 			return

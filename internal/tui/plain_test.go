@@ -177,6 +177,10 @@ func TestPlainCommands(t *testing.T) {
 	x.reads("nothing is running")
 	x.types("/new")
 	x.reads("a new session")
+	x.types("/undo")
+	x.reads("nothing to take back")
+	x.types("/tree")
+	x.reads("nothing was said yet")
 	x.types("/quit")
 	if err := <-x.done; err != nil {
 		t.Error(err)

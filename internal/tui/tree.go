@@ -18,7 +18,7 @@ import (
 
 func openTree(u *ui) {
 	get(u, "reading the tree", "tree", u.cfg.Host.Agent().Tree, func(nodes []agent.Node) {
-		if len(nodes) == 0 {
+		if !slices.ContainsFunc(nodes, func(n agent.Node) bool { return n.Role != "" }) {
 			u.note("nothing was said yet: there is no tree")
 			return
 		}
