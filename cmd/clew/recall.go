@@ -179,17 +179,18 @@ func (fl *recallFlags) asked(ctx context.Context, s *clew.Session, args []string
 		return args, nil
 	}
 	words := func(from int) string { return strings.Join(args[from:], " ") }
-	n := 0
-	for n < len(args) && (recall.AreHandles(args[n]) || strings.ContainsAny(args[n], "[,") || strings.Contains(args[n], "..")) {
-		n++
+	exists := func(id string) bool { // an id may look like anything
+		_, err := s.Log().Store().Get(ctx, recall.Handle(id))
+		return err == nil || id == ""
 	}
-	for n < len(args) { // an id may look like anything
-		if _, err := s.Log().Store().Get(ctx, recall.Handle(args[n])); errors.Is(err, session.ErrNotFound) {
-			break
-		} else if err != nil {
-			return nil, err
-		}
-		n++
+	n := slices.IndexFunc(args, func(a string) bool {
+		return !recall.AreHandles(a) && slices.ContainsFunc(recall.Handles(a), func(h string) bool {
+			from, to, _ := strings.Cut(h, "..")
+			return !exists(from) || !exists(to)
+		})
+	})
+	if n < 0 {
+		n = len(args)
 	}
 	narrow := fl.Text+fl.Tool+fl.Path+fl.Since+fl.Until != "" || len(fl.roles) > 0 || fl.all || fl.left
 	switch {

@@ -247,8 +247,9 @@ func widen(s string, from, to, size int) (int, int) {
 	for to > from && to < len(s) && !utf8.RuneStart(s[to]) {
 		to--
 	}
+	const most = 200 // bytes before the place: what follows says more
 	room := max(size-(to-from), 0)
-	a := begin(s, from, min(max(room/3, room-(len(s)-to)), from))
+	a := begin(s, from, min(max(min(room/3, most), room-(len(s)-to)), from))
 	b := to + len(text.Head(s[to:], max(size-(to-a), 0)))
 	if b < len(s) {
 		if k := strings.LastIndexByte(s[to:b], '\n'); k >= 0 {
