@@ -32,3 +32,22 @@ func TestSaysWhatItIsAbout(t *testing.T) {
 		}
 	}
 }
+
+// What an event says stays as it is when the memory of the body is used for the next request, of whomever that is.
+func TestAboutIsACopy(t *testing.T) {
+	var seen []gateway.Event
+	u := newUpstream(t)
+	rt := gateway.Transport(nil, gateway.Config{OnEvent: func(e gateway.Event) { seen = append(seen, e) }})
+	word := func(i int) string { return strings.Repeat(string(rune('a'+i)), 40) }
+	const rounds = 20
+	for range 2 { // the second time each conversation is a known one
+		for i := range rounds {
+			send(t, rt, u.URL+"/v1/messages", []byte(`{"model":"claude-sonnet-4-5","max_tokens":10,"messages":[{"role":"user","content":"`+word(i)+`"}]}`))
+		}
+	}
+	for i, e := range seen {
+		if want := word(i % rounds); e.About != want {
+			t.Fatalf("the event of request %d is about %q, want %q", i, e.About, want)
+		}
+	}
+}

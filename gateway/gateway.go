@@ -379,7 +379,7 @@ func (r *request) about() string {
 			continue
 		}
 		if t, ok := jsonx.String(n.Content.Of(r.in.Body)); ok && transcript.Typed(t) {
-			said = text.Clip(redact.Text(strings.Join(strings.Fields(text.Head(t, 8*maxAbout)), " ")), maxAbout)
+			said = strings.Clone(text.Clip(redact.Text(strings.Join(strings.Fields(text.Head(t, 8*maxAbout)), " ")), maxAbout)) // the body is let go of
 		}
 	}
 	return r.abouts.put(r.root, said, false)
