@@ -263,7 +263,7 @@ func copied(e *Entry, renamed map[string]string, thinks bool) Draft {
 func openLoop(entries []*Entry) int {
 	role := func(i int) message.Role {
 		m, err := entries[i].Message()
-		if err != nil || m.StopReason == message.StopAborted || m.StopReason == message.StopError {
+		if err != nil || m.Failed() || m.ExcludeFromContext {
 			return "" // no message, or one that is not sent
 		}
 		return m.Role

@@ -3,9 +3,11 @@ package session_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 )
 
@@ -268,5 +270,38 @@ func TestUndoFromInsideAPass(t *testing.T) {
 	}
 	if _, err := log.Append(ctx, session.Again(parse(t, `{"type":"custom","customType":"clew.pass","data":{"lines":2}}`))); !errors.Is(err, session.ErrBadEntry) {
 		t.Errorf("error %v", err)
+	}
+}
+
+// What the model is not sent, such as a command that the user kept from it, closes no tool loop and divides none.
+func TestUndoKeepsTheThinkingOfALoop(t *testing.T) {
+	log := testLog(t)
+	appendAll(t, log, user("a"))
+	pass(t, log, "sum", "e1") // e2, e3
+	think := message.ThinkingBlock("hm", "sig")
+	call := func(id string) session.Draft {
+		m := message.Assistant(testTime, think, message.ToolCallBlock(id, "read", nil))
+		m.StopReason = message.StopToolUse
+		return session.Message(m)
+	}
+	result := func(id string) session.Draft {
+		return session.Message(message.ToolResult(id, "read", "text", false, testTime))
+	}
+	hidden := session.Message(&message.Message{Role: message.RoleBashExecution, Command: "ls", ExcludeFromContext: true, Timestamp: 1})
+	before := session.Message(message.Assistant(testTime, think, message.TextBlock("closed")))
+	appendAll(t, log, before, user("b"), call("k1"), result("k1"), hidden, call("k2"), result("k2"), hidden)
+	undo(t, log, session.UndoOptions{KeepLater: true})
+	path, err := log.Path(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := ""
+	for _, e := range path {
+		if m, err := e.Message(); err == nil && m.Role == message.RoleAssistant {
+			got += fmt.Sprint(m.Content[0].Type == message.BlockThinking, " ")
+		}
+	}
+	if got != "false true true " {
+		t.Errorf("thinking is there: %s", got)
 	}
 }

@@ -184,6 +184,10 @@ func (fl *recallFlags) asked(ctx context.Context, s *clew.Session, args []string
 		return err == nil || id == ""
 	}
 	n := slices.IndexFunc(args, func(a string) bool {
+		if recall.AreHandles(a) && !strings.ContainsAny(a, "#.0123456789") { // such as decade
+			_, err := s.RecallText(ctx, a, clew.RecallOptions{Max: 1})
+			return errors.Is(err, session.ErrNotFound)
+		}
 		return !recall.AreHandles(a) && slices.ContainsFunc(recall.Handles(a), func(h string) bool {
 			from, to, _ := strings.Cut(h, "..")
 			return !exists(from) || !exists(to)

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/clew-dev/clew/internal/replay"
@@ -43,8 +44,12 @@ func (played *replayed) text(rep *report) {
 		writeReplayTable(w, p, lines, costs)
 	} else {
 		writeReplayTable(w, p, lines[:len(free)], kept)
-		w.WriteString("\n")
-		writeReplayTable(w, p, lines, costs[len(kept):])
+		costs = costs[len(kept):]
+		lines = slices.DeleteFunc(lines, func(l replay.Line) bool { return l.Figure(costs[0], "", strconv.Itoa) == "" })
+		if len(lines) > 0 {
+			w.WriteString("\n")
+			writeReplayTable(w, p, lines, costs)
+		}
 	}
 	writeIntervals(rep, free)
 	writeCurve(w, played.curve)
