@@ -63,7 +63,9 @@ func (p *plain) View() tea.View { return tea.View{} }
 func (p *plain) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case lineMsg:
-		p.line(string(msg))
+		if !p.quitting {
+			p.line(string(msg))
+		}
 	case endMsg:
 		p.ended = true
 		if msg.err != nil {
@@ -420,7 +422,7 @@ func (p *plain) form(f *formView) {
 			done(text)
 		case "e":
 			p.say("Type the text; a line with a dot alone ends it.")
-			p.lines(nil, done)
+			p.lines(nil, f, done)
 		case "n", "":
 			p.say("Nothing was changed.")
 			p.close(f)
@@ -428,14 +430,18 @@ func (p *plain) form(f *formView) {
 	}
 }
 
-// lines reads lines up to one with a dot alone.
-func (p *plain) lines(have []string, done func(string)) {
+// lines reads lines up to one with a dot alone. Where the input ends before it, nothing is changed.
+func (p *plain) lines(have []string, f *formView, done func(string)) {
 	p.answer = func(line string) {
-		if line == "." || p.ended {
+		switch {
+		case line == ".":
 			done(strings.Join(have, "\n"))
-			return
+		case p.ended && len(p.script) == 0:
+			p.say("Nothing was changed.")
+			p.close(f)
+		default:
+			p.lines(append(have, line), f, done)
 		}
-		p.lines(append(have, line), done)
 	}
 }
 

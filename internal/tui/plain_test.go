@@ -205,6 +205,46 @@ func TestPlainEndOfInput(t *testing.T) {
 	}
 }
 
+// TestPlainQuits: what was typed after /quit is not sent.
+func TestPlainQuits(t *testing.T) {
+	clock := newHand()
+	h := &fakeHost{t: t, dir: t.TempDir(), queue: agent.NewEventQueue(), model: modeltest.New(modeltest.Text("Here I am.")), clock: clock}
+	if err := h.New(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	var out paper
+	if err := Run(context.Background(), Config{Host: h, Events: h.queue, In: strings.NewReader("/quit\nhello\n"), Out: &out, Environ: []string{"TERM=dumb"}, Clock: clock.Now}); err != nil {
+		t.Fatal(err)
+	}
+	h.wait()
+	if n, waits := len(h.model.Requests()), h.Agent().Queue(); n > 0 || len(waits) > 0 {
+		t.Errorf("%d requests were made, and %v waits", n, waits)
+	}
+}
+
+// TestPlainTornText: a text that the end of the input cuts off is not applied.
+func TestPlainTornText(t *testing.T) {
+	x := newPlain(t, small)
+	for range 6 {
+		x.h.model.Add(modeltest.Text(strings.Repeat("The tide turns. ", 260)))
+		x.types("a question")
+		x.reads("Done.")
+	}
+	x.types("/compact")
+	x.reads("Answer with y: apply it.")
+	x.types("e")
+	x.types("half a")
+	x.in.Close()
+	if err := <-x.done; err != nil {
+		t.Error(err)
+	}
+	x.done <- nil
+	if !strings.HasSuffix(x.out.String(), "Nothing was changed.\n") {
+		t.Error("half a summary was applied")
+	}
+}
+
 func TestRunNeedsATerminal(t *testing.T) {
 	h := &fakeHost{t: t, dir: t.TempDir(), queue: agent.NewEventQueue(), model: modeltest.New(), clock: newHand()}
 	err := Run(context.Background(), Config{Host: h, Events: h.queue, In: strings.NewReader(""), Out: io.Discard, Environ: []string{}})
