@@ -2,6 +2,9 @@ package gateway_test
 
 import (
 	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -49,5 +52,24 @@ func TestAboutIsACopy(t *testing.T) {
 		if want := word(i % rounds); e.About != want {
 			t.Fatalf("the event of request %d is about %q, want %q", i, e.About, want)
 		}
+	}
+}
+
+// TestCountThatStreams: a server that answers a count of tokens with a stream has its answer passed on.
+func TestCountThatStreams(t *testing.T) {
+	const answer = "event: message\ndata: {\"input_tokens\":3}\n\n"
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, answer)
+	}))
+	defer srv.Close()
+	resp, err := gateway.Transport(nil, gateway.Config{}).RoundTrip(httptest.NewRequest(http.MethodPost, srv.URL+"/v1/messages/count_tokens",
+		strings.NewReader(`{"model":"claude-sonnet-4-5","messages":[{"role":"user","content":"x"}]}`)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if got, err := io.ReadAll(resp.Body); err != nil || string(got) != answer {
+		t.Errorf("%q %v", got, err)
 	}
 }

@@ -43,7 +43,7 @@ func (r *request) send(req *http.Request, original, body []byte) (*http.Response
 	switch {
 	case refusal == nil && invalid && r.epoch != nil:
 		return r.asItCame(req, resp, original), nil
-	case refusal == nil && resp.StatusCode == http.StatusOK && streams(resp):
+	case refusal == nil && resp.StatusCode == http.StatusOK && !r.count && streams(resp):
 		o := r.open(req, resp, original, len(body))
 		resp.Body = o
 		resp = r.observe(resp)

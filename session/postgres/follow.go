@@ -52,6 +52,9 @@ func (s *Store) channel() string {
 
 // follow returns nil when yield wants no more.
 func (s *Store) follow(ctx context.Context, yield func(n int) bool) error {
+	if err := s.locked(ctx, "follow", func() error { return nil }); err != nil {
+		return err // where it is closed the pool may be too, and would be asked for ever
+	}
 	c, err := s.db.pool.Acquire(ctx)
 	if err != nil {
 		return err

@@ -2,11 +2,13 @@ package postgres_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/session/postgres"
 )
 
@@ -102,5 +104,23 @@ func TestFollow(t *testing.T) {
 		if err == nil {
 			t.Error("a closed session is followed")
 		}
+	}
+}
+
+// A session that is closed, and its pool with it, is followed no longer.
+func TestFollowClosed(t *testing.T) {
+	dsn, _ := migrated(t)
+	pool := connect(t, dsn, nil)
+	s := create(t, tenant(t, pool, "a"), header)
+	check(t, s.Close())
+	pool.Close()
+	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
+	defer stop()
+	var got error
+	for _, err := range s.Follow(ctx) {
+		got = err
+	}
+	if !errors.Is(got, session.ErrClosed) || ctx.Err() != nil {
+		t.Errorf("got %v", got)
 	}
 }
