@@ -484,6 +484,18 @@ func TestTotalsHaveEverything(t *testing.T) {
 	}
 }
 
+// until sleeps until the next tick.
+func until(tick <-chan struct{}) func(context.Context, time.Duration) error {
+	return func(ctx context.Context, _ time.Duration) error {
+		select {
+		case <-tick:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
 // TestIdleAlone: Background says nothing about what is compacted when nothing happens.
 func TestIdleAlone(t *testing.T) {
 	t.Parallel()
@@ -491,14 +503,7 @@ func TestIdleAlone(t *testing.T) {
 	r := filled(t, 6, func(r *rig) {
 		small(24_000)(r)
 		r.cfg.Background, r.cfg.Idle = -1, time.Nanosecond
-		r.cfg.Sleep = func(ctx context.Context, _ time.Duration) error {
-			select {
-			case <-tick:
-				return nil
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-		}
+		r.cfg.Sleep = until(tick)
 	})
 	for range 3 { // at the second tick it has looked once, and so on
 		tick <- struct{}{}
@@ -520,14 +525,7 @@ func TestColdCache(t *testing.T) {
 			small(64_000)(r)
 			r.cfg.Engine.Policy.CacheTTL, r.cfg.Background, r.cfg.Clock = ttl, -1, clock
 			r.cfg.Tools = []tool.Tool{reader(30_000)}
-			r.cfg.Sleep = func(ctx context.Context, _ time.Duration) error {
-				select {
-				case <-tick:
-					return nil
-				case <-ctx.Done():
-					return ctx.Err()
-				}
-			}
+			r.cfg.Sleep = until(tick)
 		})
 		for i := range 5 {
 			r.srv.Add(call(fmt.Sprint("c", i), "read"))
@@ -576,14 +574,7 @@ func TestIdleUsesWhatLiesReady(t *testing.T) {
 	tick := make(chan struct{})
 	r, s := soft(t, func(r *rig) {
 		r.cfg.Idle = time.Nanosecond
-		r.cfg.Sleep = func(ctx context.Context, _ time.Duration) error {
-			select {
-			case <-tick:
-				return nil
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-		}
+		r.cfg.Sleep = until(tick)
 	})
 	for range 3 { // at the second tick it has looked once, and so on
 		select {

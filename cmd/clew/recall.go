@@ -183,12 +183,15 @@ func (fl *recallFlags) asked(ctx context.Context, s *clew.Session, args []string
 		_, err := s.Log().Store().Get(ctx, recall.Handle(id))
 		return err == nil || id == ""
 	}
+	begins := func(handle string) bool {
+		_, err := s.RecallText(ctx, handle, clew.RecallOptions{Max: 1})
+		return !errors.Is(err, session.ErrNotFound)
+	}
 	n := slices.IndexFunc(args, func(a string) bool {
-		if recall.AreHandles(a) && !strings.ContainsAny(a, "#.0123456789") { // such as decade
-			_, err := s.RecallText(ctx, a, clew.RecallOptions{Max: 1})
-			return errors.Is(err, session.ErrNotFound)
+		if recall.AreHandles(a) {
+			return !strings.ContainsAny(a, "#.0123456789") && !begins(a) // such as decade
 		}
-		return !recall.AreHandles(a) && slices.ContainsFunc(recall.Handles(a), func(h string) bool {
+		return slices.ContainsFunc(recall.Handles(a), func(h string) bool {
 			from, to, _ := strings.Cut(h, "..")
 			return !exists(from) || !exists(to)
 		})
@@ -208,10 +211,8 @@ func (fl *recallFlags) asked(ctx context.Context, s *clew.Session, args []string
 	case n > 0:
 		fl.around = strings.TrimSpace(fl.around + " " + words(n))
 		return args[:n], nil
-	case len(args) == 1 || fl.around != "": // it may begin an id
-		if _, err := s.RecallText(ctx, args[0], clew.RecallOptions{Max: 1}); fl.around != "" || !errors.Is(err, session.ErrNotFound) {
-			return args[:1], nil // where it is none, that is said
-		}
+	case fl.around != "", len(args) == 1 && begins(args[0]):
+		return args[:1], nil // where it is none, that is said
 	}
 	fl.Text = words(0)
 	return nil, nil

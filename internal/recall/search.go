@@ -448,7 +448,8 @@ func (x *Index) hit(ctx context.Context, f ranked, p parsed, q Query, only func(
 	}
 	from, to, _ := p.bestPlace(f.text, min(size, denseSnippet))
 	h.Snippet, h.Offset = excerpt(f.text, from, to, size)
-	near, _ := excerpt(f.text, from, to, min(size, restSnippet))
+	from, to = widen(f.text, from, to, min(size, restSnippet))
+	says = wordPairs(text.Line(f.text[from:to]))
 	h.Size = utf8.RuneCountInString(f.text)
 	for _, n := range d.pair[:min(maxHalves, len(d.pair))] {
 		other := &x.docs[n]
@@ -465,5 +466,5 @@ func (x *Index) hit(ctx context.Context, f ranked, p parsed, q Query, only func(
 		}
 		h.Pair = append(h.Pair, Half{x.entries[other.entry].id, other.role, part})
 	}
-	return h, wordPairs(near), nil
+	return h, says, nil
 }

@@ -188,18 +188,25 @@ func TestPlainCommands(t *testing.T) {
 	x.done <- nil
 }
 
-// TestPlainEndOfInput: what was asked is answered before the program ends.
-func TestPlainEndOfInput(t *testing.T) {
+// piped runs a conversation on input that ends.
+func piped(t *testing.T, input string) (*fakeHost, *paper) {
+	t.Helper()
 	clock := newHand()
 	h := &fakeHost{t: t, dir: t.TempDir(), queue: agent.NewEventQueue(), model: modeltest.New(modeltest.Text("Here I am.")), clock: clock}
 	if err := h.New(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	defer h.Close()
+	t.Cleanup(func() { h.Close() })
 	var out paper
-	if err := Run(context.Background(), Config{Host: h, Events: h.queue, In: strings.NewReader("hello\n"), Out: &out, Environ: []string{"TERM=dumb"}, Clock: clock.Now}); err != nil {
+	if err := Run(context.Background(), Config{Host: h, Events: h.queue, In: strings.NewReader(input), Out: &out, Environ: []string{"TERM=dumb"}, Clock: clock.Now}); err != nil {
 		t.Fatal(err)
 	}
+	return h, &out
+}
+
+// TestPlainEndOfInput: what was asked is answered before the program ends.
+func TestPlainEndOfInput(t *testing.T) {
+	_, out := piped(t, "hello\n")
 	if !strings.Contains(out.String(), "clew: Here I am.") {
 		t.Errorf("it has printed\n%s", out.String())
 	}
@@ -207,16 +214,7 @@ func TestPlainEndOfInput(t *testing.T) {
 
 // TestPlainQuits: what was typed after /quit is not sent.
 func TestPlainQuits(t *testing.T) {
-	clock := newHand()
-	h := &fakeHost{t: t, dir: t.TempDir(), queue: agent.NewEventQueue(), model: modeltest.New(modeltest.Text("Here I am.")), clock: clock}
-	if err := h.New(context.Background()); err != nil {
-		t.Fatal(err)
-	}
-	defer h.Close()
-	var out paper
-	if err := Run(context.Background(), Config{Host: h, Events: h.queue, In: strings.NewReader("/quit\nhello\n"), Out: &out, Environ: []string{"TERM=dumb"}, Clock: clock.Now}); err != nil {
-		t.Fatal(err)
-	}
+	h, _ := piped(t, "/quit\nhello\n")
 	h.wait()
 	if n, waits := len(h.model.Requests()), h.Agent().Queue(); n > 0 || len(waits) > 0 {
 		t.Errorf("%d requests were made, and %v waits", n, waits)
