@@ -239,11 +239,11 @@ func (u *Usage) read(obj []byte) {
 		jsonx.Members(of, func(key, v []byte) bool {
 			switch string(key) {
 			case "cached_tokens":
-				read = max(read, count(v))
+				read = max(read, jsonx.Count(v))
 			case "cache_write_tokens":
-				written = count(v)
+				written = jsonx.Count(v)
 			case "reasoning_tokens":
-				thought = count(v)
+				thought = jsonx.Count(v)
 			}
 			return true
 		})
@@ -251,23 +251,23 @@ func (u *Usage) read(obj []byte) {
 	jsonx.Members(obj, func(key, v []byte) bool {
 		switch string(key) {
 		case "input_tokens", "prompt_tokens", "promptTokenCount":
-			input = max(input, count(v))
+			input = max(input, jsonx.Count(v))
 		case "toolUsePromptTokenCount":
-			tools = count(v)
+			tools = jsonx.Count(v)
 		case "cache_read_input_tokens":
-			read = max(read, count(v))
-			apart += count(v)
+			read = max(read, jsonx.Count(v))
+			apart += jsonx.Count(v)
 		case "cache_creation_input_tokens":
-			written = count(v)
+			written = jsonx.Count(v)
 			apart += written
 		case "cachedContentTokenCount", "prompt_cache_hit_tokens", "cached_tokens":
-			read = max(read, count(v))
+			read = max(read, jsonx.Count(v))
 		case "output_tokens", "completion_tokens", "candidatesTokenCount":
-			output = max(output, count(v))
+			output = max(output, jsonx.Count(v))
 		case "thoughtsTokenCount":
-			thoughts = count(v)
+			thoughts = jsonx.Count(v)
 		case "total_tokens":
-			total = count(v)
+			total = jsonx.Count(v)
 		case "prompt_tokens_details", "input_tokens_details":
 			detailed = detailed || jsonx.IsObject(v)
 			fallthrough
@@ -296,9 +296,4 @@ func (u *Usage) read(obj []byte) {
 		u.CacheRead = min(u.CacheRead, u.Input)
 		u.CacheWrite = min(u.CacheWrite, u.Input-u.CacheRead)
 	}
-}
-
-func count(v []byte) int64 {
-	n, _ := jsonx.Int(v)
-	return max(n, 0)
 }

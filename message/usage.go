@@ -79,8 +79,7 @@ func parseUsage(val []byte) *Usage {
 	jsonx.Members(val, func(key, v []byte) bool {
 		for _, c := range counts {
 			if c.key == string(key) {
-				n, _ := jsonx.Int(v)
-				*c.at(u) = max(n, 0)
+				*c.at(u) = jsonx.Count(v)
 			}
 		}
 		if string(key) == "cost" {

@@ -30,10 +30,7 @@ func (v value) str(path ...string) string {
 	return strings.Clone(s)
 }
 
-func (v value) int(path ...string) int64 {
-	n, _ := jsonx.Int(v.get(path...))
-	return max(n, 0)
-}
+func (v value) int(path ...string) int64 { return jsonx.Count(v.get(path...)) }
 
 func (v value) bool(path ...string) bool { return jsonx.Bool(v.get(path...)) }
 

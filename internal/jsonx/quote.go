@@ -124,11 +124,14 @@ func StringAt(obj []byte, key string) string {
 	return s
 }
 
-// CountAt returns the number that is a member of an object, 0 for anything else or below 0.
-func CountAt(obj []byte, key string) int64 {
-	n, _ := Int(Get(obj, key))
+// Count returns a number, 0 for anything else or below 0.
+func Count(v []byte) int64 {
+	n, _ := Int(v)
 	return max(n, 0)
 }
+
+// CountAt returns the number that is a member of an object, as Count does.
+func CountAt(obj []byte, key string) int64 { return Count(Get(obj, key)) }
 
 // Array writes values as a JSON array.
 func Array(values [][]byte) []byte {
