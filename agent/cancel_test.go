@@ -120,7 +120,7 @@ func TestD75Pi48And49CancelEverywhere(t *testing.T) {
 			if e := r.ended(); e.Outcome != agent.OutcomeCancelled {
 				t.Errorf("ended %s %s", e.Outcome, e.Error)
 			}
-			requests, size := r.tried(), fileSize(t, r.path)
+			requests, size := len(r.all(agent.KindRequest)), fileSize(t, r.path)
 			if p.release != nil {
 				p.release()
 			}
@@ -130,8 +130,12 @@ func TestD75Pi48And49CancelEverywhere(t *testing.T) {
 			if err := r.Close(); err != nil { // returns when nothing runs any more
 				t.Error(err)
 			}
-			if r.tried() != requests || fileSize(t, r.path) != size {
-				t.Error("it went on after it was cancelled")
+			r.srv.Close() // waits for what is under way
+			if n := r.tried(); n > requests || len(r.all(agent.KindRequest)) != requests {
+				t.Errorf("%d requests after it was cancelled, %d before", n, requests)
+			}
+			if n := fileSize(t, r.path); n != size {
+				t.Errorf("%d bytes after it was cancelled, %d before", n, size)
 			}
 			r.cancelLeftovers()
 			r.cfg.Engine.Policy.Summarizer = nil

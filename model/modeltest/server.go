@@ -113,7 +113,8 @@ func (s *Server) NewConversation() {
 	clear(s.last)
 }
 
-// Exchanges returns what was asked and answered, in order.
+// Exchanges returns what was asked and answered, in the order of arrival. An answer that is
+// still being written is not in its exchange yet.
 func (s *Server) Exchanges() []Exchange {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -151,12 +152,18 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	x := &Exchange{Method: r.Method, Path: r.URL.RequestURI(), RequestHeader: hideKeys(r.Header), Request: asJSON(body)}
 	rec := &recorder{w: w, x: x}
-	defer func() { // also when the connection is cut
+	s.mu.Lock()
+	place := len(s.exchanges)
+	s.exchanges = append(s.exchanges, *x)
+	s.mu.Unlock()
+	keep := func() {
 		s.mu.Lock()
-		s.exchanges = append(s.exchanges, *x)
+		s.exchanges[place] = *x
 		s.mu.Unlock()
-	}()
+	}
+	defer keep() // also when the connection is cut
 	req, reply := s.admit(f, r, body, x, count)
+	keep()
 	switch {
 	case reply != nil:
 	case count:
