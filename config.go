@@ -93,12 +93,12 @@ type Config struct {
 
 // Override is what a policy says differently for one model. What is unset is as the policy has it.
 type Override struct {
-	Window   int64          // tokens
-	Reserve  compact.Amount // what stays free for the answer
-	Trigger  compact.Amount // the size at which a pass is due
-	Target   compact.Amount // the size after a pass
-	Keep     compact.Amount // the tail that stays as it is
-	MaxBytes int64          // the most that a request may take, in bytes of its JSON
+	Window   int64          `json:"window"`  // tokens
+	Reserve  compact.Amount `json:"reserve"` // what stays free for the answer
+	Trigger  compact.Amount `json:"trigger"` // the size at which a pass is due
+	Target   compact.Amount `json:"target"`  // the size after a pass
+	Keep     compact.Amount `json:"keep"`    // the tail that stays as it is
+	MaxBytes int64          `json:"-"`       // the most that a request may take, in bytes of its JSON
 }
 
 // Validate reports the first setting that cannot be used, and what would come of it.

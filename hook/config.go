@@ -54,24 +54,24 @@ const (
 
 // Config says what program is to be run, when and how. Event and Command are required.
 type Config struct {
-	Event string // one of Events
+	Event string `json:"event"` // one of Events
 	// Command is the program, no command line: an absolute path, a path below Dir, or a name to look up in PATH.
-	Command string
-	Args    []string
+	Command string   `json:"command"`
+	Args    []string `json:"args"`
 	// Shell makes Command a line for the shell: sh -c, or cmd /C on Windows. Args are its parameters; on Windows
 	// there can be none. What is in an event is never part of the line.
-	Shell bool
+	Shell bool `json:"shell"`
 	// Dir is the program's working directory. Default: that of this process. No program
 	// is looked for in the session's, which anybody may have written into its file.
-	Dir string
+	Dir string `json:"-"`
 	// Env names variables that the program gets beside those that programs need to run, such as PATH, HOME and LANG.
 	// A name may end with *. Default: none, so keys and tokens do not reach it.
-	Env []string
+	Env []string `json:"env"`
 	// Timeout is when the program is killed, with its children (on Windows, alone). Default: 10 s.
-	Timeout   time.Duration
-	MaxOutput int64  // the most that it may answer, in bytes. Default: 1 MiB.
-	Required  bool   // makes a failure block as exit code 2 does, where something can be blocked
-	Name      string // for warnings and the log. Default: the last part of Command.
+	Timeout   time.Duration `json:"timeout"`
+	MaxOutput int64         `json:"maxOutput"` // the most that it may answer, in bytes. Default: 1 MiB.
+	Required  bool          `json:"required"`  // makes a failure block as exit code 2 does, where something can be blocked
+	Name      string        `json:"name"`      // for warnings and the log. Default: the last part of Command.
 }
 
 // New returns a hook that runs a program for its event.

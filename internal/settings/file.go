@@ -30,7 +30,8 @@ type node struct {
 	key  string
 	line int
 	kids []*node         // of an object
-	raw  json.RawMessage // of anything else
+	list []*node         // of a list
+	raw  json.RawMessage // of anything but an object
 }
 
 // readFile reads a settings file; nil for one that is not there.
@@ -130,13 +131,13 @@ func (p *parser) lineOf(v hujson.Value) int {
 
 // value makes a node of a value.
 func (p *parser) value(n *node, v hujson.Value, depth int) error {
+	if depth == maxDepth {
+		return p.bad(p.lineOf(v), "objects are put too deep into each other", "no setting is that deep")
+	}
 	object, ok := v.Value.(*hujson.Object)
 	if !ok {
 		n.raw = plain(v)
-		return nil
-	}
-	if depth == maxDepth {
-		return p.bad(p.lineOf(v), "objects are put too deep into each other", "no setting is that deep")
+		return p.list(n, v, depth)
 	}
 	for _, m := range object.Members {
 		key := nameOf(m)
@@ -150,6 +151,23 @@ func (p *parser) value(n *node, v hujson.Value, depth int) error {
 			return err
 		}
 		n.kids = append(n.kids, kid)
+	}
+	return nil
+}
+
+// list makes nodes of what a list has in it.
+func (p *parser) list(n *node, v hujson.Value, depth int) error {
+	list, ok := v.Value.(*hujson.Array)
+	if !ok {
+		return nil
+	}
+	n.list = []*node{}
+	for i, e := range list.Elements {
+		item := &node{name: fmt.Sprintf("%s[%d]", n.name, i), line: p.lineOf(e)}
+		if err := p.value(item, e, depth+1); err != nil {
+			return err
+		}
+		n.list = append(n.list, item)
 	}
 	return nil
 }

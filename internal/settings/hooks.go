@@ -1,68 +1,29 @@
 package settings
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/clew-dev/clew/hook"
 )
 
-// hookJSON is a hook in a file; docs/hooks.md describes it.
-type hookJSON struct {
-	Name      string   `json:"name"`
-	Event     string   `json:"event"`
-	Command   string   `json:"command"`
-	Args      []string `json:"args"`
-	Shell     bool     `json:"shell"`
-	Timeout   duration `json:"timeout"`
-	MaxOutput int64    `json:"maxOutput"`
-	Env       []string `json:"env"`
-	Required  bool     `json:"required"`
-}
-
-// duration is a text such as "10s", or a number of seconds.
-type duration time.Duration
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (d *duration) UnmarshalJSON(data []byte) error {
-	text := string(data)
-	if data[0] == '"' {
-		if err := json.Unmarshal(data, &text); err != nil {
-			return err
-		}
-	}
-	if seconds, err := strconv.ParseFloat(text, 64); err == nil && seconds > 0 && seconds < 1e6 {
-		*d = duration(seconds * float64(time.Second))
-		return nil
-	}
-	t, err := time.ParseDuration(text)
-	if err != nil || t <= 0 {
-		return fmt.Errorf("%s is no timeout; write a time above 0, such as \"10s\"", data)
-	}
-	*d = duration(t)
-	return nil
-}
-
 // hooks reads the programs. Those of a project that the user does not trust are read,
 // so that mistakes are found, and passed over.
 func (f *inFile) hooks(n *node) error {
-	var list []json.RawMessage
-	if n.raw == nil || json.Unmarshal(n.raw, &list) != nil {
+	if n.list == nil {
 		return f.bad(n, "it must be a list of hooks", `such as [{"event": "tool_result", "command": "redact"}]`)
 	}
 	var hooks []hook.Config
-	for i, raw := range list {
-		c, err := f.hook(raw)
-		if err != nil {
-			return f.bad(n, fmt.Sprintf("number %d: %s", i+1, strings.TrimPrefix(err.Error(), "json: ")), "docs/hooks.md describes it")
+	for _, it := range n.list {
+		c := hook.Config{Dir: f.folder()}
+		if err := f.object(it, &c, nil); err != nil {
+			return err
+		}
+		if _, err := hook.New(c); err != nil {
+			return f.bad(it, err.Error(), "docs/hooks.md describes it")
 		}
 		hooks = append(hooks, c)
 	}
@@ -84,26 +45,13 @@ func (f *inFile) hooks(n *node) error {
 	return nil
 }
 
-func (f *inFile) hook(raw json.RawMessage) (hook.Config, error) {
-	var h hookJSON
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&h); err != nil {
-		return hook.Config{}, err
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return hook.Config{}, fmt.Errorf("something follows the hook")
-	}
-	dir, err := filepath.Abs(filepath.Dir(f.path))
+// folder is the one that the file lies in.
+func (f *inFile) folder() string {
+	abs, err := filepath.Abs(f.path)
 	if err != nil {
-		return hook.Config{}, err
+		abs = f.path
 	}
-	c := hook.Config{
-		Name: h.Name, Event: h.Event, Command: h.Command, Args: h.Args, Shell: h.Shell, Dir: dir, Env: h.Env,
-		Timeout: time.Duration(h.Timeout), MaxOutput: h.MaxOutput, Required: h.Required,
-	}
-	_, err = hook.New(c)
-	return c, err
+	return filepath.Dir(abs)
 }
 
 // trust reads which projects may run programs.
@@ -130,13 +78,7 @@ func (f *inFile) trust(n *node) error {
 }
 
 // project is the folder of the project whose file this is.
-func (f *inFile) project() string {
-	abs, err := filepath.Abs(f.path)
-	if err != nil {
-		return f.path
-	}
-	return filepath.Dir(filepath.Dir(abs))
-}
+func (f *inFile) project() string { return filepath.Dir(f.folder()) }
 
 // trusted reports whether the user trusts the project whose file this is. Links are
 // followed on both sides, so that a folder has one name.

@@ -1,11 +1,8 @@
 package settings
 
 import (
-	"encoding/json"
 	"fmt"
-	"maps"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -15,14 +12,14 @@ import (
 // Provider is a server of models.
 type Provider struct {
 	// API is what it speaks, one of APIs. "": openai-completions.
-	API string
+	API string `json:"api"`
 	// BaseURL is its address; "" for that of the provider of this name that is known.
-	BaseURL string
+	BaseURL string `json:"baseURL"`
 	// KeyEnv is the variable that has the key; "" for none.
-	KeyEnv string
+	KeyEnv string `json:"keyEnv"`
 	// Headers are sent beside what the API sends. ${NAME} in a value stands for a
 	// variable; see Expand.
-	Headers map[string]string
+	Headers map[string]string `json:"headers"`
 }
 
 // The APIs, as messages name them.
@@ -45,23 +42,23 @@ type Permissions struct {
 // MCPServer is a server that gives tools over the Model Context Protocol: a program with
 // Command, or an address with URL.
 type MCPServer struct {
-	Command string
-	Args    []string
+	Command string   `json:"command"`
+	Args    []string `json:"args"`
 	// Env is what the program's environment has beside ours. ${NAME} in a value of Env
 	// and Headers stands for a variable; see Expand.
-	Env map[string]string
+	Env map[string]string `json:"env"`
 	// Cwd is where the program runs. "": where clew does.
-	Cwd string
+	Cwd string `json:"cwd"`
 
-	URL     string
-	Headers map[string]string
+	URL     string            `json:"url"`
+	Headers map[string]string `json:"headers"`
 
 	// Disabled says that it is not used.
 	Disabled bool
 	// Timeout is how long it may take to be there. 0: as package mcp does.
-	Timeout time.Duration
+	Timeout time.Duration `json:"timeout"`
 	// Tools are those that may be used, by the server's names. nil: all.
-	Tools []string
+	Tools []string `json:"tools"`
 }
 
 var variable = text.Pattern(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
@@ -90,39 +87,28 @@ var providerName = text.Pattern(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 // providers reads the servers of models. A project that is not trusted can't name any,
 // for they get to read the conversation.
 func (f *inFile) providers(n *node) error {
-	if n.raw != nil {
-		return f.bad(n, "it must be an object with a provider for each key", `such as {"mine": {"baseURL": "http://localhost:8080/v1"}}`)
-	}
 	use := f.mayUse(n, "the project's providers are passed over, for a project does not choose who reads the conversation")
-	for _, kid := range n.kids {
+	return f.each(n, "a provider", `{"mine": {"baseURL": "http://localhost:8080/v1"}}`, func(kid *node) error {
 		if !providerName().MatchString(kid.key) {
 			return f.bad(kid, fmt.Sprintf("%q is no name of a provider", kid.key), "write letters, digits, points and dashes")
 		}
 		var p Provider
-		err := f.object(kid, map[string]func(*node) error{
-			"api":     func(v *node) error { return f.name(v, &p.API, "API", APIs()) },
-			"baseURL": func(v *node) error { return f.text(v, &p.BaseURL) },
-			"keyEnv":  func(v *node) error { return f.text(v, &p.KeyEnv) },
-			"headers": func(v *node) error { return f.texts(v, &p.Headers) },
+		err := f.object(kid, &p, map[string]func(*node) error{
+			"api": func(v *node) error {
+				return f.value(v, func(text string) error { return setName(&p.API, text, "API", APIs()) })
+			},
 		})
-		if err != nil {
-			return err
+		if err == nil && use {
+			put(&f.s.Providers, kid.key, p)
+			f.s.note(kid, strings.TrimSpace(p.API+" "+p.BaseURL), Origin{f.from, f.path, kid.line})
 		}
-		if !use {
-			continue
-		}
-		put(&f.s.Providers, kid.key, p)
-		f.s.note(kid, strings.TrimSpace(p.API+" "+p.BaseURL), Origin{f.from, f.path, kid.line})
-	}
-	return nil
+		return err
+	})
 }
 
 // permissions reads rules for tools. What a project forbids counts always; what it
 // allows counts when it is trusted.
 func (f *inFile) permissions(n *node) error {
-	if n.raw != nil {
-		return f.bad(n, "it must be an object", `such as {"allow": ["bash(go test*)"], "deny": ["read(.env)"]}`)
-	}
 	list := func(to *[]string, use func(*node) bool) func(*node) error {
 		return func(v *node) error {
 			var rules []string
@@ -145,7 +131,7 @@ func (f *inFile) permissions(n *node) error {
 	trusted := func(v *node) bool {
 		return f.mayUse(v, v.name+" is passed over, for a project does not choose what is done without asking")
 	}
-	return f.object(n, map[string]func(*node) error{
+	return f.object(n, nil, map[string]func(*node) error{
 		"allow": list(&f.s.Permissions.Allow, trusted),
 		"ask":   list(&f.s.Permissions.Ask, always),
 		"deny":  list(&f.s.Permissions.Deny, always),
@@ -155,17 +141,11 @@ func (f *inFile) permissions(n *node) error {
 // mcpServers reads the servers that give tools. Those of a project that is not trusted
 // are passed over: they are programs, and addresses that hear what tools are called with.
 func (f *inFile) mcpServers(n *node) error {
-	if n.raw != nil {
-		return f.bad(n, "it must be an object with a server for each key", `such as {"files": {"command": "mcp-files", "args": ["."]}}`)
-	}
 	use := f.mayUse(n, "the project's servers are passed over: they are programs, or hear what their tools are called with")
-	for _, kid := range n.kids {
+	return f.each(n, "a server", `{"files": {"command": "mcp-files", "args": ["."]}}`, func(kid *node) error {
 		m, err := f.mcpServer(kid)
-		if err != nil {
+		if err != nil || !use {
 			return err
-		}
-		if !use {
-			continue
 		}
 		put(&f.s.MCPServers, kid.key, m)
 		line := m.URL
@@ -176,34 +156,27 @@ func (f *inFile) mcpServers(n *node) error {
 			line = "(disabled) " + line
 		}
 		f.s.note(kid, line, Origin{f.from, f.path, kid.line})
-	}
-	return nil
+		return nil
+	})
 }
 
 func (f *inFile) mcpServer(n *node) (m MCPServer, err error) {
-	if n.key == "" {
-		return m, f.bad(n, "a server without a name", "its tools are called by it: name it")
-	}
-	enabled := true
-	var timeout duration
-	err = f.object(n, map[string]func(*node) error{
-		"command": func(v *node) error { return f.text(v, &m.Command) },
-		"args":    func(v *node) error { return f.list(v, &m.Args) },
-		"env":     func(v *node) error { return f.texts(v, &m.Env) },
-		"cwd":     func(v *node) error { return f.text(v, &m.Cwd) },
-		"url":     func(v *node) error { return f.text(v, &m.URL) },
-		"headers": func(v *node) error { return f.texts(v, &m.Headers) },
-		"tools":   func(v *node) error { return f.list(v, &m.Tools) },
-		"enabled": func(v *node) error { return f.decode(v, &enabled, "true or false") },
-		"timeout": func(v *node) error { return f.decode(v, &timeout, `a time above 0, such as "10s"`) },
+	err = f.object(n, &m, map[string]func(*node) error{
+		"enabled": func(v *node) error {
+			on := true
+			err := f.decode(v, &on, "true or false")
+			m.Disabled = !on
+			return err
+		},
 	})
-	m.Disabled, m.Timeout = !enabled, time.Duration(timeout)
 	if m.Cwd != "" && !filepath.IsAbs(m.Cwd) {
 		m.Cwd = filepath.Join(f.base(), m.Cwd)
 	}
 	switch {
 	case err != nil:
 		return m, err
+	case n.key == "":
+		return m, f.bad(n, "a server without a name", "its tools are called by it: name it")
 	case m.Command == "" && m.URL == "":
 		return m, f.bad(n, "it names neither a command nor a url", "write one of them")
 	case m.Command != "" && m.URL != "":
@@ -222,11 +195,7 @@ func (f *inFile) base() string {
 	if f.from == FromProject {
 		return f.project()
 	}
-	abs, err := filepath.Abs(f.path)
-	if err != nil {
-		return filepath.Dir(f.path)
-	}
-	return filepath.Dir(abs)
+	return f.folder()
 }
 
 // mayUse reports whether what needs trust may be used, and warns if not.
@@ -238,117 +207,4 @@ func (f *inFile) mayUse(n *node, why string) bool {
 		f.passOver(n, why)
 	}
 	return false
-}
-
-// object reads an object with known keys.
-func (f *inFile) object(n *node, take map[string]func(*node) error) error {
-	if n.raw != nil {
-		return f.bad(n, "it must be an object", "")
-	}
-	names := slices.Sorted(maps.Keys(take))
-	for _, kid := range n.kids {
-		read, ok := take[kid.key]
-		if !ok {
-			return f.unknownOf(kid, names)
-		}
-		if err := read(kid); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// unknownOf says that a key is none of those that may stand here.
-func (f *inFile) unknownOf(n *node, names []string) error {
-	hint := "there are " + strings.Join(names, ", ")
-	if near := text.Nearest(n.key, names); near != "" {
-		hint = fmt.Sprintf("did you mean %q?", near)
-	}
-	return f.bad(n, "there is no such setting", hint)
-}
-
-// text reads a text that says something.
-func (f *inFile) text(n *node, to *string) error {
-	if err := f.decode(n, to, "a text"); err != nil {
-		return err
-	}
-	if strings.TrimSpace(*to) == "" {
-		return f.bad(n, "it is empty", "write something, or leave it out")
-	}
-	return clean(f, n, *to)
-}
-
-// name reads one of several names.
-func (f *inFile) name(n *node, to *string, what string, names []string) error {
-	if err := f.decode(n, to, "a text"); err != nil {
-		return err
-	}
-	if err := setName(to, *to, what, names); err != nil {
-		return f.bad(n, err.Error(), "")
-	}
-	return nil
-}
-
-// list reads a list of texts.
-func (f *inFile) list(n *node, to *[]string) error {
-	var items []*string
-	if err := f.decode(n, &items, "a list of texts"); err != nil {
-		return err
-	}
-	*to = []string{}
-	for i, item := range items {
-		if item == nil || n.key != "args" && strings.TrimSpace(*item) == "" {
-			return f.bad(n, fmt.Sprintf("number %d is empty", i+1), "write something, or leave it out")
-		}
-		if err := clean(f, n, *item); err != nil {
-			return err
-		}
-		*to = append(*to, *item)
-	}
-	return nil
-}
-
-// texts reads an object of texts.
-func (f *inFile) texts(n *node, to *map[string]string) error {
-	if n.raw != nil {
-		return f.bad(n, "it must be an object of texts", `such as {"NAME": "value"}`)
-	}
-	*to = map[string]string{}
-	for _, kid := range n.kids {
-		var text string
-		if err := f.decode(kid, &text, "a text"); err != nil {
-			return err
-		}
-		if kid.key == "" || strings.ContainsAny(kid.key, "=: \t\r\n\x00") {
-			return f.bad(kid, fmt.Sprintf("%q is no name", kid.key), "write a name without blanks, = and :")
-		}
-		if err := clean(f, kid, text); err != nil {
-			return err
-		}
-		(*to)[kid.key] = text
-	}
-	return nil
-}
-
-// clean refuses what no program and no header can be given.
-func clean(f *inFile, n *node, text string) error {
-	if strings.ContainsAny(text, "\x00") || n.key != "args" && strings.ContainsAny(text, "\r\n") {
-		return f.bad(n, "it has a line break or a zero byte in it", "take it out")
-	}
-	return nil
-}
-
-// decode reads a value that is no object.
-func (f *inFile) decode(n *node, to any, what string) error {
-	if n.raw == nil || string(n.raw) == "null" || json.Unmarshal(n.raw, to) != nil {
-		return f.bad(n, "it must be "+what, "")
-	}
-	return nil
-}
-
-func put[V any](to *map[string]V, key string, v V) {
-	if *to == nil {
-		*to = map[string]V{}
-	}
-	(*to)[key] = v
 }
