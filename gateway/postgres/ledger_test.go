@@ -147,7 +147,7 @@ func TestOtherSettings(t *testing.T) {
 		}
 	}
 	meet("")
-	for id, set := range map[string]string{"same": `{"preset":"clew","keepDays":"30"}`, "one": `{"preset":"pi","keepDays":"30"}`, "two": `{"preset":"pi","keepDays":"30"}`} {
+	for id, set := range map[string]string{"same": `{"preset":"clew","keepDays":"30"}`, "one": `{"preset":"pi","keepDays":"30"}`, "two": `{"preset":"pi","keepDays":"30"}`, "new": "{}"} {
 		if _, err := pool.Exec(t.Context(), "INSERT INTO clew_gateway (id, settings, seen) VALUES ($1, $2, now())", id, set); err != nil {
 			t.Fatal(err)
 		}

@@ -44,7 +44,7 @@ func (s *Store) meet(ctx context.Context) {
 		b := &pgx.Batch{}
 		b.Queue("INSERT INTO clew_gateway (id, settings) VALUES ($1, $2) ON CONFLICT (id) DO UPDATE SET seen = now(), settings = $2", s.id, ours)
 		b.Queue("DELETE FROM clew_gateway WHERE seen < now() - interval '1 day'")
-		b.Queue("SELECT settings FROM clew_gateway WHERE id <> $1 AND seen > now() - $2::interval", s.id, present).Query(func(rows pgx.Rows) (err error) {
+		b.Queue("SELECT settings FROM clew_gateway WHERE id <> $1 AND settings <> '{}' AND seen > now() - $2::interval", s.id, present).Query(func(rows pgx.Rows) (err error) {
 			others, err = pgx.CollectRows(rows, pgx.RowTo[map[string]string])
 			return err
 		})
