@@ -94,12 +94,19 @@ func (p *purger) run(ctx context.Context) error {
 
 func (p *purger) found(place PurgePlace) { p.out.Places = append(p.out.Places, place) }
 
-// findBlobs finds content that holds the text, also such as no entry refers to. Gateways keep none.
+func (p *purger) foundContent(k key) {
+	for _, b := range p.spilled[k] {
+		p.found(PurgePlace{Tenant: k.Tenant, Session: k.Session, What: "content " + b.String() + ", which is removed"})
+	}
+}
+
+// findBlobs finds content that holds the text, also such as no entry refers to, and of sessions that were deleted.
+// Gateways keep none.
 func (p *purger) findBlobs(ctx context.Context) error {
 	if p.opt.Blobs == nil {
 		return nil
 	}
-	all, err := keys(ctx, p.pool, keeping)
+	all, err := keys(ctx, p.pool, "SELECT tenant, session FROM ("+keeping+") s UNION SELECT tenant, session FROM clew_gone ORDER BY 1, 2")
 	for _, k := range all {
 		if err = p.findIn(ctx, k); err != nil {
 			break
@@ -109,8 +116,8 @@ func (p *purger) findBlobs(ctx context.Context) error {
 }
 
 // keeping are the sessions that may have content outside the database. Those of gateways have epochs, and none.
-const keeping = `SELECT tenant, session FROM clew_session s
-	WHERE NOT EXISTS (SELECT FROM clew_epoch e WHERE e.tenant = s.tenant AND e.session = s.session) ORDER BY 1, 2`
+const keeping = `SELECT * FROM clew_session s
+	WHERE NOT EXISTS (SELECT FROM clew_epoch e WHERE e.tenant = s.tenant AND e.session = s.session)`
 
 func keys(ctx context.Context, pool *pgxpool.Pool, sql string, args ...any) ([]key, error) {
 	rows, err := pool.Query(ctx, sql, args...)
@@ -206,8 +213,9 @@ func (p *purger) sessions(ctx context.Context) error {
 	}
 	for _, k := range found {
 		err := p.session(ctx, k)
-		if errors.Is(err, ErrNoSession) {
-			continue // it was deleted meanwhile
+		if errors.Is(err, ErrNoSession) { // it was deleted, and its content may be there still
+			p.foundContent(k)
+			err = nil
 		}
 		if err == nil {
 			err = p.erase(ctx, k)
@@ -282,9 +290,9 @@ func (p *purger) session(ctx context.Context, k key) error {
 				return err
 			}
 		}
+		p.foundContent(k)
 		for _, b := range p.spilled[k] {
 			opt.Spilled = append(opt.Spilled, b.String())
-			p.found(PurgePlace{Tenant: tenant, Session: id, What: "content " + b.String() + ", which is removed"})
 		}
 		purged, err := jsonl.Purge(ctx, path, opt)
 		if err != nil {

@@ -122,6 +122,30 @@ func TestPurge(t *testing.T) {
 	}
 }
 
+// Content of a session that was deleted, and which waits to be collected, is looked at as well.
+func TestPurgeOfDeleted(t *testing.T) {
+	_, pool := migrated(t)
+	beside := folders(t)
+	s := create(t, tenant(t, pool, "t"), header)
+	add(t, s, chain(t, "", "a"))
+	check(t, s.Close())
+	blobs, err := beside("t", header.ID)
+	check(t, err)
+	put(t, blobs, "the password is "+secret)
+	put(t, blobs, "other")
+	_, err = postgres.Delete(t.Context(), pool, postgres.Which{Tenant: "t"})
+	check(t, err)
+	for _, dry := range []bool{true, false} {
+		p, err := postgres.Purge(t.Context(), pool, postgres.PurgeOptions{Text: secret, Blobs: beside, DryRun: dry})
+		if err != nil || len(p.Places) != 1 || p.Places[0].Session != header.ID {
+			t.Errorf("dry %v: %+v, %v", dry, p, err)
+		}
+	}
+	if all := contents(t, blobs); len(all) != 1 || all[0] != "other" {
+		t.Errorf("there is %q", all)
+	}
+}
+
 // Of an entry that is named the content goes, with its copies; a session that somebody writes to is left alone.
 func TestPurgeEntry(t *testing.T) {
 	_, pool := migrated(t)
