@@ -107,7 +107,7 @@ func newDB() *cobra.Command {
 				err = r.move(cmd.Context(), pool, *tenant, where, args)
 			}
 		}
-		if err != nil && len(r.Sessions) == 0 && (r.Purged == nil || len(r.Purged.Places)+len(r.Purged.Left) == 0) {
+		if err != nil && !r.any() {
 			if action == "key" {
 				err = fmt.Errorf("db key: %w", err)
 			}
@@ -122,6 +122,12 @@ func newDB() *cobra.Command {
 		return err
 	}
 	return cmd
+}
+
+// any reports whether something was done, or found, before a failure.
+func (r *dbReport) any() bool {
+	p, d, c := r.Purged, r.Deleted, r.Collected
+	return len(r.Sessions) > 0 || p != nil && len(p.Places)+len(p.Left) > 0 || d != nil && d.Sessions+d.Measures+d.Events > 0 || c != nil && c.Deleted+c.Measures > 0
 }
 
 // dropKey takes a key back that stands on standard input.
@@ -218,8 +224,12 @@ func (r *dbReport) text(rep *report) {
 
 func (r *dbReport) collected(rep *report) {
 	word, c := "deleted", r.Collected
-	if r.DryRun {
+	switch {
+	case r.DryRun:
 		word = "would delete"
+	case c.First:
+		rep.w.WriteString("nothing was deleted: there was no mark of a database. This one's is there now; run it again where no other one has its large output there\n")
+		return
 	}
 	for i, g := range c.Content {
 		if i == maxListed {

@@ -200,9 +200,16 @@ func TestDBMovesOutput(t *testing.T) {
 		t.Error(stderr)
 	}
 	bucket.Fail(nil)
-	stdout, _ := run(t, exitDone, "db", "gc", "--yes", "--grace", "0h", "--db", dsn, "--blobs", address)
-	if !strings.Contains(stdout, "deleted 1 piece") {
-		t.Error(stdout)
+	for i, says := range []string{"nothing was deleted", "deleted 1 piece", "another database"} {
+		want := exitDone
+		if i == 2 {
+			want, dsn = exitFailed, pgtest.Database(t)
+			run(t, exitDone, "db", "migrate", "--db", dsn)
+		}
+		stdout, stderr := run(t, want, "db", "gc", "--yes", "--grace", "0h", "--db", dsn, "--blobs", address)
+		if !strings.Contains(stdout+stderr, says) {
+			t.Error(stdout, stderr)
+		}
 	}
 	for i, where := range []string{filepath.Join(dir, "kept"), address} {
 		out := filepath.Join(dir, fmt.Sprint("out", i), "s.jsonl")
@@ -222,7 +229,51 @@ func TestDBMovesOutput(t *testing.T) {
 			t.Errorf("%q, %v", got, err)
 		}
 		run(t, exitFailed, "db", "export", "--db", dsn, "--blobs", where, "moved", out)
-		run(t, exitDone, "db", "delete", "--db", dsn, "--blobs", where, "--yes", "moved")
+		delete := []string{"db", "delete", "--db", dsn, "--blobs", where, "--yes", "moved"}
+		if where == address {
+			_, stderr := run(t, exitFailed, delete...)
+			if !strings.Contains(stderr, "another database") {
+				t.Error(stderr)
+			}
+			delete = append(delete, "--take-over")
+		}
+		run(t, exitDone, delete...)
+	}
+}
+
+// What was deleted before a failure is said, beside the failure.
+func TestDBFailsMidway(t *testing.T) {
+	dsn, dir := pgtest.Database(t), t.TempDir()
+	t.Setenv("CLEW_DATA_DIR", t.TempDir())
+	kept := filepath.Join(dir, "kept")
+	db := func(want int, args ...string) string {
+		t.Helper()
+		stdout, stderr := run(t, want, append([]string{"db", "--db", dsn, "--tenant", "t", "--blobs", kept}, args...)...)
+		return stdout + stderr
+	}
+	db(exitDone, "migrate")
+	for _, id := range []string{"one", "two"} {
+		in := filepath.Join(dir, id)
+		if err := os.WriteFile(in, fmt.Appendf(nil, `{"type":"session","version":3,"id":%q,"timestamp":"2025-01-02T03:04:05.678Z","cwd":"/"}`+"\n"+`{"type":"custom","id":"a","parentId":null}`+"\n", id), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		db(exitDone, "import", in)
+	}
+	blobs, err := database.Blobs(kept, "t", "one")
+	if err == nil {
+		_, err = blobs.Put(t.Context(), strings.NewReader("garbage"))
+	}
+	if err == nil {
+		err = os.MkdirAll(filepath.Join(kept, "t", "two", "blobs"), 0o700)
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(kept, "t", "two", "blobs", "00"), nil, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if said := db(exitFailed, "gc", "--yes", "--grace", "0h", "--take-over"); !strings.Contains(said, "deleted 1 piece of content, 7 bytes") || !strings.Contains(said, "session two of tenant") {
+		t.Error(said)
 	}
 }
 

@@ -22,6 +22,7 @@ import (
 type dbRemoval struct {
 	older, blobs, grace             string
 	all, allTenants, text, yes, dry bool
+	take                            bool
 }
 
 func (d *dbRemoval) add(cmd *cobra.Command) {
@@ -31,6 +32,7 @@ func (d *dbRemoval) add(cmd *cobra.Command) {
 	f.BoolVar(&d.allTenants, "all-tenants", false, "delete: of every tenant")
 	f.BoolVar(&d.text, "text", false, "purge: read a text, and overwrite it wherever it stands")
 	f.StringVar(&d.grace, "grace", "7d", "gc: for how long content is kept that nothing refers to, such as `7d` or 12h")
+	f.BoolVar(&d.take, "take-over", false, "delete, purge, gc: the large output is this database's alone, though another one has left its mark there")
 	f.StringVar(&d.blobs, "blobs", "", "the `FOLDER` or s3:// address of large output (default: setting blobs)")
 	f.BoolVar(&d.yes, "yes", false, "delete, purge, gc: do not ask")
 	f.BoolVar(&d.dry, "dry-run", false, "purge, gc: show what would be done, and do nothing")
@@ -115,6 +117,9 @@ func (d *dbRemoval) delete(cmd *cobra.Command, pool *pgxpool.Pool, tenant string
 	if err != nil {
 		return nil, err
 	}
+	if err := d.ours(cmd, pool, where, own); err != nil {
+		return nil, err
+	}
 	w.Beside = func(ctx context.Context, tenant, id string) error {
 		return database.RemoveBeside(ctx, where, own, tenant, id)
 	}
@@ -125,12 +130,22 @@ func (d *dbRemoval) delete(cmd *cobra.Command, pool *pgxpool.Pool, tenant string
 	return &out, err
 }
 
+// ours fails where the large output may be another database's. What is on this machine alone is not asked about: several
+// databases have theirs there, and what is to go was named.
+func (d *dbRemoval) ours(cmd *cobra.Command, pool *pgxpool.Pool, where, own string) error {
+	if where == own {
+		return nil
+	}
+	return postgres.Own(cmd.Context(), pool, blobsIn(where), d.take)
+}
+
+func blobsIn(where string) func(tenant, id string) (blob.Store, error) {
+	return func(tenant, id string) (blob.Store, error) { return database.Blobs(where, tenant, id) }
+}
+
 // collectIn collects what nobody refers to in a folder of this machine, or in a bucket.
 func collectIn(where string, grace time.Duration) *postgres.CollectOptions {
-	return &postgres.CollectOptions{
-		Grace: grace, Own: !strings.HasPrefix(where, "s3://"),
-		Blobs: func(tenant, id string) (blob.Store, error) { return database.Blobs(where, tenant, id) },
-	}
+	return &postgres.CollectOptions{Grace: grace, Own: !strings.HasPrefix(where, "s3://"), Blobs: blobsIn(where)}
 }
 
 func (d *dbRemoval) collect(cmd *cobra.Command, pool *pgxpool.Pool) (*postgres.Collected, error) {
@@ -149,6 +164,11 @@ func (d *dbRemoval) collect(cmd *cobra.Command, pool *pgxpool.Pool) (*postgres.C
 			return nil, err
 		}
 	}
+	if d.take && !d.dry {
+		if err := postgres.Own(cmd.Context(), pool, opt.Blobs, true); err != nil {
+			return nil, err
+		}
+	}
 	return postgres.Collect(cmd.Context(), pool, *opt)
 }
 
@@ -163,11 +183,11 @@ func (d *dbRemoval) purge(cmd *cobra.Command, pool *pgxpool.Pool, tenant string,
 	} else {
 		opt.Session, opt.Entry = args[0], args[1]
 	}
-	where, _, err := d.beside()
+	where, own, err := d.beside()
 	if err != nil {
 		return nil, err
 	}
-	opt.Blobs = func(tenant, id string) (blob.Store, error) { return database.Blobs(where, tenant, id) }
+	opt.Blobs = blobsIn(where)
 	out, err := postgres.Purge(cmd.Context(), pool, opt)
 	if err != nil || d.dry {
 		return out, err
@@ -186,6 +206,9 @@ func (d *dbRemoval) purge(cmd *cobra.Command, pool *pgxpool.Pool, tenant string,
 		return nil, err
 	}
 	opt.DryRun = false
+	if err := d.ours(cmd, pool, where, own); err != nil {
+		return nil, err
+	}
 	return postgres.Purge(cmd.Context(), pool, opt)
 }
 

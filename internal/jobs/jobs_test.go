@@ -173,8 +173,10 @@ func TestCollection(t *testing.T) {
 	}
 	exec(t, pool, "INSERT INTO clew_session (tenant, session, header, last_seq) VALUES ('t', 's', '{\"type\":\"session\",\"version\":3,\"id\":\"s\"}', 1)")
 	exec(t, pool, `INSERT INTO clew_entry (tenant, session, seq, id, parent, raw) VALUES ('t', 's', 1, 'e', '', '{"type":"custom","id":"e","parentId":null}')`)
-	dir, err := blob.OpenDir(filepath.Join(t.TempDir(), "blobs"))
-	if err != nil {
+	folder := t.TempDir()
+	beside := func(tenant, id string) (blob.Store, error) { return blob.OpenDir(filepath.Join(folder, tenant, id)) }
+	dir, err := blob.OpenDir(filepath.Join(folder, "t", "s"))
+	if err = errors.Join(err, postgres.Own(t.Context(), pool, beside, false)); err != nil {
 		t.Fatal(err)
 	}
 	id, err := dir.Put(t.Context(), strings.NewReader("garbage"))
@@ -188,7 +190,7 @@ func TestCollection(t *testing.T) {
 	if _, err := dir.Put(t.Context(), strings.NewReader("new")); err != nil {
 		t.Fatal(err)
 	}
-	gateways(t, pool, 2, Config{Collect: &postgres.CollectOptions{Grace: 48 * time.Hour, Blobs: func(string, string) (blob.Store, error) { return dir, nil }}})
+	gateways(t, pool, 2, Config{Collect: &postgres.CollectOptions{Grace: 48 * time.Hour, Blobs: beside}})
 	waittest.Until(t, "the job", func() bool { return text(t, pool, strings.Replace(state, "retention", "collection", 1)) == "completed" })
 	n := 0
 	for info, err := range dir.List(t.Context()) {

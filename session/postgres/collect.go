@@ -17,7 +17,7 @@ import (
 
 // CollectOptions says what Collect looks at.
 type CollectOptions struct {
-	// Blobs opens the large output of a session. Default: rows alone are collected.
+	// Blobs opens the large output of a session, and the marks of databases; see Own. Default: rows alone are collected.
 	Blobs func(tenant, session string) (blob.Store, error)
 	// Own says that other machines have stores of their own. What is noted of deleted sessions then stays for them.
 	Own    bool
@@ -35,6 +35,7 @@ type Collected struct {
 	Bytes    int64     `json:"bytes"`             // of those
 	Measures int64     `json:"measures"`          // of conversations that are not kept
 	Open     int64     `json:"open"`              // sessions that were left alone, because they are open for writing
+	First    bool      `json:"first,omitempty"`   // no content was looked at; the database's mark was made
 }
 
 // Garbage is content that nobody refers to.
@@ -48,7 +49,12 @@ type Garbage struct {
 
 // Collect deletes large output to which no entry of its session refers, and that of sessions which were deleted; and
 // rows that belong to nothing. Nobody can refer to what is being deleted: a session that a program has open for writing
-// is left alone, others are locked meanwhile, and a program whose lease ran out loses it.
+// is left alone, others are locked meanwhile, and a program whose lease ran out loses it. Where another database may have
+// the output it fails with ErrShared.
+//
+// It goes by when sessions were last used, and begins where the last one at that place ended: what was old then was looked
+// at, and nobody has put any more there. The first one only leaves the database's mark, so that another database finds it
+// before anything is deleted.
 func Collect(ctx context.Context, pool *pgxpool.Pool, opt CollectOptions) (*Collected, error) {
 	c := &collector{pool: pool, opt: opt, before: time.Now().Add(-opt.Grace)}
 	if err := c.run(ctx); err != nil {
@@ -71,7 +77,14 @@ func (c *collector) run(ctx context.Context) error {
 	if err := c.rows(ctx); err != nil || c.opt.Blobs == nil {
 		return err
 	}
-	there, err := keys(ctx, c.pool, keeping)
+	mark, err := own(ctx, c.pool, c.opt.Blobs, false, c.opt.DryRun)
+	if err != nil {
+		return err
+	}
+	if c.out.First = !mark.before && !c.opt.DryRun; c.out.First {
+		return nil
+	}
+	there, used, err := c.usedSince(ctx, mark.looked)
 	if err != nil {
 		return err
 	}
@@ -80,16 +93,48 @@ func (c *collector) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(each(ctx, there, func(k key) error {
+	looked, n := c.before.Add(-clocks), 0
+	err = each(ctx, there, func(k key) error {
+		open := c.out.Open
 		_, err := c.session(ctx, k, false)
+		if (err != nil || c.out.Open > open) && used[n].Before(looked) {
+			looked = used[n] // those before it need no other look
+		}
+		n++
 		return err
-	}), each(ctx, gone, func(k key) error {
+	})
+	if n < len(there) && used[n].Before(looked) {
+		looked = used[n]
+	}
+	if !c.opt.DryRun {
+		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+		defer cancel()
+		_, failed := c.pool.Exec(within, "UPDATE clew_owner SET looked = $2 WHERE mark = $1 AND looked < $2", mark.name, looked)
+		err = errors.Join(err, failed)
+	}
+	return errors.Join(err, each(ctx, gone, func(k key) error {
 		left, err := c.session(ctx, k, true)
 		if err == nil && !left && !c.opt.Own && !c.opt.DryRun {
 			_, err = c.pool.Exec(ctx, "DELETE FROM clew_gone WHERE tenant = $1 AND session = $2 AND at < $3", k.Tenant, k.Session, c.before)
 		}
 		return err
 	}))
+}
+
+// clocks is by how much the clock of a store may differ from that of the database.
+const clocks = 24 * time.Hour
+
+// usedSince are the sessions that may have got content since a time, in the order of their last use.
+func (c *collector) usedSince(ctx context.Context, since time.Time) (all []key, used []time.Time, err error) {
+	rows, _ := c.pool.Query(ctx, `SELECT tenant, session, greatest(used, expires) FROM (`+keeping+`) s
+		WHERE greatest(used, expires) >= $1 ORDER BY 3, 1, 2`, since)
+	var k key
+	var at time.Time
+	_, err = pgx.ForEachRow(rows, []any{&k.Tenant, &k.Session, &at}, func() error {
+		all, used = append(all, k), append(used, at)
+		return nil
+	})
+	return all, used, err
 }
 
 // maxFailed is after how many sessions that fail one after the other the store is taken to be away.

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
+
 	"github.com/clew-dev/clew/blob"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/session/postgres"
@@ -52,10 +54,17 @@ func contents(t testing.TB, blobs blob.Store) (all []string) {
 	return all
 }
 
+// owned makes the output of sessions that of a database.
+func owned(t testing.TB, pool *pgxpool.Pool, beside func(tenant, session string) (blob.Store, error)) func(tenant, session string) (blob.Store, error) {
+	t.Helper()
+	check(t, postgres.Own(t.Context(), pool, beside, false))
+	return beside
+}
+
 // What no entry refers to goes after a while, and so does what belonged to a session that was deleted; nothing else does.
 func TestCollect(t *testing.T) {
 	_, pool := migrated(t)
-	beside := folders(t)
+	beside := owned(t, pool, folders(t))
 	collect := func(opt postgres.CollectOptions, want int64) *postgres.Collected {
 		t.Helper()
 		opt.Blobs = beside
@@ -125,7 +134,7 @@ func TestCollect(t *testing.T) {
 // One session whose content can't be read does not keep that of the others; where the store is away nobody goes on asking.
 func TestCollectAfterFailure(t *testing.T) {
 	_, pool := migrated(t)
-	beside, asked := folders(t), 0
+	beside, asked := owned(t, pool, folders(t)), 0
 	for _, id := range []string{"a", "b", "c", "d", "e"} {
 		h := header
 		h.ID = id
@@ -140,8 +149,10 @@ func TestCollectAfterFailure(t *testing.T) {
 		t.Helper()
 		asked = 0
 		got, err := postgres.Collect(t.Context(), pool, postgres.CollectOptions{Blobs: func(tenant, id string) (blob.Store, error) {
-			asked++
-			if strings.Contains(fails, id) {
+			if id != "" {
+				asked++
+			}
+			if id != "" && strings.Contains(fails, id) {
 				return nil, blob.ErrDenied
 			}
 			return beside(tenant, id)
@@ -153,6 +164,144 @@ func TestCollectAfterFailure(t *testing.T) {
 	}
 	collect("abcde", 0, 3)
 	collect("b", 4, 5)
+}
+
+// What is in use by a copy of the database, or by one that was set back to what it was before, is deleted by none of them,
+// until somebody says whose it is.
+func TestCollectShared(t *testing.T) {
+	dsn, pool := migrated(t)
+	beside := folders(t)
+	first := func(pool *pgxpool.Pool, want bool) {
+		t.Helper()
+		got, err := postgres.Collect(t.Context(), pool, postgres.CollectOptions{Blobs: beside})
+		if err != nil || got.First != want {
+			t.Errorf("%+v, %v", got, err)
+		}
+	}
+	blobs, err := beside("t", header.ID)
+	check(t, err)
+	s := create(t, tenant(t, pool, "t"), header)
+	add(t, s, refer(t, "a", "", put(t, blobs, "known to both")))
+	check(t, s.Close())
+	first(pool, true)
+	first(pool, false)
+	name := pool.Config().ConnConfig.Database
+	pool.Close()
+	_, other := migrated(t)
+	exec(t, other, "CREATE DATABASE "+name+"_copy TEMPLATE "+name)
+	pool, dup := connect(t, dsn, nil), connect(t, dsn+"_copy", nil)
+
+	refused := func(pool *pgxpool.Pool, by string) {
+		t.Helper()
+		for _, dry := range []bool{true, false} {
+			got, err := postgres.Collect(t.Context(), pool, postgres.CollectOptions{Blobs: beside, DryRun: dry})
+			wantError(t, err, postgres.ErrShared)
+			if !strings.Contains(err.Error(), "database "+by+", ") || !strings.Contains(err.Error(), "--take-over") || got.Deleted != 0 {
+				t.Errorf("%+v, %v", got, err)
+			}
+		}
+		wantError(t, postgres.Own(t.Context(), pool, beside, false), postgres.ErrShared)
+	}
+	s = open(t, tenant(t, pool, "t"), header.ID, postgres.Options{})
+	add(t, s, refer(t, "b", "a", put(t, blobs, "of the original")))
+	check(t, s.Close())
+	refused(dup, name)
+	refused(pool, name+"_copy")
+	refused(dup, name)
+	if all := contents(t, blobs); len(all) != 2 {
+		t.Errorf("there is %q", all)
+	}
+	put(t, blobs, "garbage")
+	check(t, postgres.Own(t.Context(), pool, beside, true))
+	first(pool, false)
+	if all := contents(t, blobs); len(all) != 2 {
+		t.Errorf("there is %q", all)
+	}
+
+	// A copy of the disk is the same database of the same server. Whichever is second notices.
+	exec(t, pool, "CREATE TABLE was AS SELECT * FROM clew_owner")
+	first(pool, false)
+	exec(t, pool, "DELETE FROM clew_owner")
+	exec(t, pool, "INSERT INTO clew_owner SELECT * FROM was")
+	refused(pool, name)
+}
+
+// One that dies in between is the owner still, and no call leaves more than one mark.
+func TestOwnAfterCrash(t *testing.T) {
+	_, pool := migrated(t)
+	beside := folders(t)
+	place, err := beside("", "")
+	check(t, err)
+	dies := errors.New("dies")
+	for _, s := range []blob.Store{noPut{place, dies}, noDelete{place, dies}, place, noDelete{place, dies}, place} {
+		err := postgres.Own(t.Context(), pool, func(string, string) (blob.Store, error) { return s, nil }, false)
+		if err != nil && !errors.Is(err, dies) {
+			t.Fatal(err)
+		}
+	}
+	var rows int
+	check(t, pool.QueryRow(t.Context(), "SELECT count(*) FROM clew_owner").Scan(&rows))
+	if all := contents(t, place); len(all) != 1 || rows > 2 {
+		t.Errorf("%q, %d rows", all, rows)
+	}
+	_, other := migrated(t)
+	wantError(t, postgres.Own(t.Context(), other, beside, false), postgres.ErrShared)
+}
+
+type noPut struct {
+	blob.Store
+	err error
+}
+
+func (s noPut) Put(context.Context, io.Reader) (blob.ID, error) { return blob.ID{}, s.err }
+
+type noDelete struct {
+	blob.Store
+	err error
+}
+
+func (s noDelete) Delete(context.Context, blob.ID) error { return s.err }
+
+// A session that was looked at, and is not in use since, is not asked for again; nor is one forgotten that could not be
+// looked at.
+func TestCollectLooksOnce(t *testing.T) {
+	_, pool := migrated(t)
+	beside := owned(t, pool, folders(t))
+	for i, id := range []string{"a", "b", "c"} {
+		h := header
+		h.ID = id
+		s := create(t, tenant(t, pool, "t"), h)
+		add(t, s, chain(t, "", "x"))
+		check(t, s.Close())
+		exec(t, pool, "UPDATE clew_session SET used = now() - make_interval(days => $2) WHERE session = $1", id, 40-10*i)
+	}
+	looks := func(fails, want string) {
+		t.Helper()
+		var seen string
+		_, err := postgres.Collect(t.Context(), pool, postgres.CollectOptions{Grace: 15 * 24 * time.Hour, Blobs: func(tenant, id string) (blob.Store, error) {
+			seen += id
+			if id != "" && id == fails {
+				return nil, blob.ErrDenied
+			}
+			return beside(tenant, id)
+		}})
+		if seen != want || (err != nil) != (fails != "") {
+			t.Errorf("it looks at %q, want %q; %v", seen, want, err)
+		}
+	}
+	looks("b", "abc")
+	looks("", "bc")
+	held := open(t, tenant(t, pool, "t"), "c", postgres.Options{})
+	looks("", "c")
+	exec(t, pool, "UPDATE clew_session SET used = now() - interval '20 days' WHERE session = 'c'")
+	check(t, held.Close()) // which is use
+	looks("", "c")
+	exec(t, pool, "UPDATE clew_session SET used = now() - interval '17 days' WHERE session = 'c'")
+	looks("", "")
+	// Use, and a lease, which a program holds that dies.
+	exec(t, pool, "UPDATE clew_session SET used = now() WHERE session = 'a'")
+	exec(t, pool, "UPDATE clew_session SET expires = now() - interval '5 days' WHERE session = 'b'")
+	looks("", "ba")
 }
 
 // late is a store in which somebody collects between what is put and the entry that refers to it.
@@ -171,7 +320,7 @@ func (l late) Put(ctx context.Context, r io.Reader) (blob.ID, error) {
 // writer whose lease ran out can't refer to what was deleted in the meantime.
 func TestCollectBesideWriter(t *testing.T) {
 	_, pool := migrated(t)
-	beside := folders(t)
+	beside := owned(t, pool, folders(t))
 	blobs, err := beside("t", header.ID)
 	check(t, err)
 	n := int64(0)
@@ -207,7 +356,7 @@ func TestCollectBesideWriter(t *testing.T) {
 // Writers come and go while somebody collects without any grace. All that is referred to can be read afterwards.
 func TestCollectRace(t *testing.T) {
 	_, pool := migrated(t)
-	beside := folders(t)
+	beside := owned(t, pool, folders(t))
 	db := tenant(t, pool, "t")
 	const writers, rounds = 3, 12
 	var all, collectors sync.WaitGroup

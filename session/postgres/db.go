@@ -34,7 +34,7 @@ import (
 var migrations embed.FS
 
 const (
-	schema      = 6 // version of the tables: the number of the last migration
+	schema      = 7 // version of the tables: the number of the last migration
 	schemaTable = "clew_schema"
 )
 
@@ -171,6 +171,7 @@ var hints = []struct {
 	{ErrNewer, "use a newer clew"},
 	{ErrNoSession, "check its id and the tenant"},
 	{ErrLocked, "close it there, or open it for reading only"},
+	{ErrShared, "give each database a bucket, prefix or folder of its own, then take this one over: clew db gc --take-over"},
 	{ErrLeaseLost, "open it again; what was appended before is in it"},
 	{errNotWhole, "import a repaired copy"},
 	{session.ErrDuplicateID, "import a repaired copy"},

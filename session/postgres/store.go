@@ -207,7 +207,7 @@ func (s *Store) keepLease() {
 func (s *Store) release() error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	_, err := s.q.Exec(ctx, `UPDATE clew_session SET holder = '', expires = 'epoch' WHERE tenant = $1 AND session = $2 AND token = $3`,
+	_, err := s.q.Exec(ctx, `UPDATE clew_session SET holder = '', expires = 'epoch', used = now() WHERE tenant = $1 AND session = $2 AND token = $3`,
 		s.db.tenant, s.id, s.token.Load())
 	return err
 }
