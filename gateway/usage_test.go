@@ -2,7 +2,11 @@ package gateway_test
 
 import (
 	"context"
+	"encoding/json"
+	"io"
 	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/clew-dev/clew/gateway"
@@ -38,6 +42,57 @@ func TestUsageOfServers(t *testing.T) {
 		if got == nil || *got != c.want {
 			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
 		}
+	}
+}
+
+// Google's streams without alt=sse are one JSON array. It comes element by element, and its usage is counted.
+func TestStreamsAsArrays(t *testing.T) {
+	const path, list = "/v1beta/models/gemini-2.5-pro:streamGenerateContent", `{"contents":[{"role":"user","parts":[{"text":"x"}]}]}`
+	var told *gateway.Usage
+	rt := gateway.Transport(nil, gateway.Config{OnEvent: func(e gateway.Event) { told = e.Usage }})
+	srv := modeltest.Start(modeltest.Config{}, modeltest.Text(strings.Repeat("All is done. ", 3_000)))
+	defer srv.Close()
+	status, answer := send(t, rt, srv.URL+path, []byte(list), "X-Goog-Api-Key: "+modeltest.Key, "Content-Type: application/json")
+	var chunks []struct {
+		UsageMetadata struct{ PromptTokenCount, CandidatesTokenCount int64 }
+	}
+	if err := json.Unmarshal([]byte(answer), &chunks); err != nil || status != http.StatusOK || len(chunks) < 2 || answer != srv.Exchanges()[0].Response {
+		t.Fatalf("%d %.300s, %v", status, answer, err)
+	}
+	last := chunks[len(chunks)-1].UsageMetadata
+	if want := (gateway.Usage{Input: last.PromptTokenCount, Output: last.CandidatesTokenCount}); told == nil || *told != want || want.Output == 0 {
+		t.Errorf("the gateway tells %+v, want %+v", told, want)
+	}
+
+	u, next := newUpstream(t), make(chan bool)
+	u.answer = func(w http.ResponseWriter, _ int) {
+		w.Header().Set("Content-Type", "application/json; charset=UTF-8")
+		for _, part := range []string{"[", `{"candidates":[{}]`, "}\n,\r\n{}", "]"} {
+			write(w, part)
+			w.(http.Flusher).Flush()
+			if part != "[" { // which may be the beginning of an error
+				<-next
+			}
+		}
+	}
+	defer close(next)
+	h, err := gateway.NewHandler(gateway.HandlerConfig{Upstreams: map[string]string{"gemini": u.URL}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	front := httptest.NewServer(h)
+	defer front.Close()
+	resp, err := http.Post(front.URL+path, "application/json", strings.NewReader(list))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	buf := make([]byte, 100)
+	for _, want := range []string{`[{"candidates":[{}]`, "}\n,\r\n{}", "]"} {
+		if n, err := io.ReadAtLeast(resp.Body, buf[:len(want)], len(want)); string(buf[:n]) != want {
+			t.Fatalf("%q, %v", buf[:n], err)
+		}
+		next <- true
 	}
 }
 

@@ -39,9 +39,7 @@ func readGemini(r *http.Request, body []byte, req *request) (bad []string) {
 	name, method, _ := strings.Cut(last, ":")
 	req.model = name
 	req.stream = method == "streamGenerateContent"
-	if req.stream && r.URL.Query().Get("alt") != "sse" {
-		bad = append(bad, "a stream without alt=sse is one JSON array")
-	}
+	req.array = req.stream && r.URL.Query().Get("alt") != "sse"
 	if r.URL.Query().Has("key") {
 		bad = append(bad, "the key stands in the address")
 	}

@@ -17,6 +17,7 @@ import (
 type request struct {
 	model       string
 	stream      bool
+	array       bool  // the stream is a JSON array, as Google's are without alt=sse
 	usageWanted bool  // Chat Completions: usage in the stream
 	marked      bool  // Anthropic: it had cache marks
 	thinks      bool  // Anthropic: it asks for reasoning

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/clew-dev/clew/internal/jsonx"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/model"
 	"github.com/clew-dev/clew/wire"
@@ -258,6 +259,14 @@ func (s *Server) answer(rec *recorder, r *http.Request, f *form, req *request, r
 		frames = append(frames[:len(frames)-f.tail(a)], f.errorFrames(&e)...)
 	} else if rep.Faults.NoEnd {
 		frames = frames[:len(frames)-f.tail(a)]
+	}
+	if req.array {
+		var list [][]byte
+		for _, f := range frames {
+			list = append(list, []byte(f.data))
+		}
+		rec.json(http.StatusOK, jsonx.Array(list))
+		return
 	}
 	rec.stream(r.Context(), frames)
 }

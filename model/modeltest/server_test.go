@@ -90,7 +90,6 @@ func TestRules(t *testing.T) {
 		{"responses reasoning", responsesPath, `{"model":"m","input":[{"type":"message","role":"user","content":"x"},{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"eA=="},{"type":"message","role":"user","content":"y"}]}`, "(thinking)"},
 		{"gemini model", geminiPath, `{"model":"m","contents":[{"role":"user","parts":[{"text":"x"}]}]}`, "Unknown name"},
 		{"gemini key", geminiPath + "?key=k", `{"contents":[{"role":"user","parts":[{"text":"x"}]}]}`, "address"},
-		{"gemini stream", "/v1beta/models/gemini-x:streamGenerateContent", `{"contents":[{"role":"user","parts":[{"text":"x"}]}]}`, "alt=sse"},
 		{"gemini roles", geminiPath, `{"contents":[{"role":"assistant","parts":[{"text":"x"}]}]}`, "(role)"},
 	} {
 		s := modeltest.Start(modeltest.Config{}, modeltest.Text("taken"))
