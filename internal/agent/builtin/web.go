@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,12 +12,15 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 	"unicode/utf8"
 
-	"golang.org/x/net/html"
-	"golang.org/x/net/html/atom"
+	"github.com/JohannesKaufmann/html-to-markdown/v2/converter"
+	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/base"
+	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/commonmark"
+	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/table"
 
 	"github.com/clew-dev/clew/internal/agent/tool"
 	"github.com/clew-dev/clew/internal/text"
@@ -190,88 +194,26 @@ func fetch(ctx context.Context, client *http.Client, u *url.URL) (tool.Result, e
 	return r, nil
 }
 
-// pageText is what a reader sees of a page: headings, lists and links in Markdown. It
-// takes the page as it comes, so that one that is nested without end costs no more.
+// pageText is what a reader sees of a page, in Markdown. One that nests too deep to be read stays as it is.
 func pageText(data []byte) string {
-	z := html.NewTokenizer(strings.NewReader(string(data)))
-	var b strings.Builder
-	hidden, pre := 0, 0 // elements that are open
-	href := ""
-	newline := func(n int) {
-		s := strings.TrimRight(b.String()[max(0, b.Len()-3):], " ")
-		if b.Len() > 0 {
-			b.WriteString(strings.Repeat("\n", max(0, n-strings.Count(s, "\n"))))
-		}
+	page, err := markdown().ConvertReader(bytes.NewReader(data))
+	if err != nil {
+		return string(data)
 	}
-	for {
-		kind := z.Next()
-		if kind == html.ErrorToken {
-			return b.String()
-		}
-		t := z.Token()
-		open, block := kind == html.StartTagToken, blocks[t.DataAtom]
-		switch {
-		case kind == html.TextToken && hidden == 0:
-			words := t.Data
-			if pre == 0 {
-				words = strings.Join(strings.Fields(words), " ")
-				if at := b.String(); words != "" && at != "" && !strings.HasSuffix(at[max(0, len(at)-1):], "\n") && strings.TrimLeft(t.Data, " \t\r\n") != t.Data {
-					b.WriteByte(' ')
-				}
-				if words != "" && strings.TrimRight(t.Data, " \t\r\n") != t.Data {
-					words += " "
-				}
-			}
-			b.WriteString(words)
-		case unseen[t.DataAtom] && kind != html.SelfClosingTagToken:
-			if open {
-				hidden++
-			} else if hidden > 0 {
-				hidden--
-			}
-		case hidden > 0:
-		case t.DataAtom == atom.Br:
-			newline(1)
-		case t.DataAtom == atom.A:
-			if open {
-				href = ""
-				for _, a := range t.Attr {
-					if a.Key == "href" && (strings.HasPrefix(a.Val, "http") || strings.HasPrefix(a.Val, "/")) && len(a.Val) < 500 {
-						href = a.Val
-						b.WriteByte('[')
-					}
-				}
-			} else if href != "" {
-				b.WriteString("](" + href + ")")
-				href = ""
-			}
-		case t.DataAtom == atom.Pre:
-			if newline(2); open {
-				pre++
-			} else if pre > 0 {
-				pre--
-			}
-		case block > 0:
-			newline(block)
-			if n := t.Data; open && t.DataAtom == atom.Li {
-				b.WriteString("- ")
-			} else if open && len(n) == 2 && n[0] == 'h' && n[1] <= '6' {
-				b.WriteString(strings.Repeat("#", int(n[1]-'0')) + " ")
-			}
-		case t.DataAtom == atom.Td || t.DataAtom == atom.Th:
-			if !open {
-				b.WriteString(" | ")
-			}
-		}
-	}
+	return string(page)
 }
 
-var (
-	unseen = map[atom.Atom]bool{atom.Script: true, atom.Style: true, atom.Noscript: true, atom.Template: true, atom.Svg: true, atom.Iframe: true, atom.Select: true}
-	// blocks begin on a line of their own, after so many line ends.
-	blocks = map[atom.Atom]int{
-		atom.P: 2, atom.Div: 1, atom.Section: 2, atom.Article: 2, atom.Header: 2, atom.Footer: 2, atom.Nav: 2, atom.Main: 2, atom.Ul: 1, atom.Ol: 1, atom.Li: 1,
-		atom.Table: 2, atom.Tr: 1, atom.Blockquote: 2, atom.Title: 2, atom.Dl: 1, atom.Dt: 1, atom.Dd: 1, atom.Hr: 2, atom.Figure: 2,
-		atom.H1: 2, atom.H2: 2, atom.H3: 2, atom.H4: 2, atom.H5: 2, atom.H6: 2,
+// markdown reads HTML, without pictures, scripts and what is there for programs.
+var markdown = sync.OnceValue(func() *converter.Converter {
+	c := converter.NewConverter(
+		converter.WithPlugins(base.NewBasePlugin(), commonmark.NewCommonmarkPlugin(), table.NewTablePlugin()),
+		converter.WithEscapeMode(converter.EscapeModeDisabled),
+	)
+	for _, name := range []string{"noscript", "template", "svg", "img", "select"} {
+		c.Register.TagType(name, converter.TagTypeRemove, converter.PriorityEarly)
 	}
-)
+	for _, name := range []string{"head", "title"} {
+		c.Register.TagType(name, converter.TagTypeBlock, converter.PriorityEarly-1) // before the plugin that leaves them out
+	}
+	return c
+})
