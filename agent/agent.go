@@ -3,8 +3,6 @@ package agent
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"slices"
 	"strings"
@@ -294,9 +292,3 @@ func (a *Agent) TellRetry(r Retry) { a.events.send(Event{Kind: KindRetry, Retry:
 
 // TellWarning tells the user of something that went wrong around the agent.
 func (a *Agent) TellWarning(err error) { a.journal.warn(err) }
-
-func randomID() string {
-	var b [8]byte
-	_, _ = rand.Read(b[:]) // never fails: crypto/rand.Read
-	return hex.EncodeToString(b[:])
-}

@@ -29,14 +29,12 @@ package agent
 import (
 	"context"
 	"errors"
-	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/internal/agent/tool"
 	"github.com/clew-dev/clew/model"
+	"github.com/clew-dev/clew/session"
 )
 
 // Defaults of Config.
@@ -164,10 +162,10 @@ func (c Config) withDefaults() (Config, error) {
 		c.Clock = time.Now
 	}
 	if c.NewID == nil {
-		c.NewID = randomID
+		c.NewID = session.NewID
 	}
 	if c.Sleep == nil {
-		c.Sleep = sleep
+		c.Sleep = model.Sleep
 	}
 	return c, nil
 }
@@ -176,17 +174,6 @@ func setDefault[T comparable](to *T, v T) {
 	var zero T
 	if *to == zero {
 		*to = v
-	}
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-t.C:
-		return nil
 	}
 }
 
@@ -219,30 +206,4 @@ func Kinds() []Kind {
 // context that it was called with.
 func IsCancelled(err error) bool {
 	return errors.Is(err, errCancelled) || errors.Is(err, errShut) || errors.Is(err, context.Canceled)
-}
-
-// Reasonings are the levels of reasoning by name, the least first.
-func Reasonings() []model.Reasoning {
-	return []model.Reasoning{
-		model.ReasoningNone, model.ReasoningMinimal, model.ReasoningLow, model.ReasoningMedium,
-		model.ReasoningHigh, model.ReasoningXHigh, model.ReasoningMax,
-	}
-}
-
-// levelDefault is the name of model.ReasoningDefault: the model does as it does by itself.
-const levelDefault = "default"
-
-// ParseReasoning returns the level of a name; "default" is as the model does by itself.
-func ParseReasoning(name string) (model.Reasoning, error) {
-	if name == levelDefault {
-		return model.ReasoningDefault, nil
-	}
-	if r := model.Reasoning(name); slices.Contains(Reasonings(), r) {
-		return r, nil
-	}
-	names := []string{levelDefault}
-	for _, r := range Reasonings() {
-		names = append(names, string(r))
-	}
-	return "", fmt.Errorf("there is no level of reasoning %q; there are %s", name, strings.Join(names, ", "))
 }

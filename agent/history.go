@@ -3,9 +3,9 @@ package agent
 import (
 	"context"
 	"os"
-	"path/filepath"
 
 	"github.com/clew-dev/clew/internal/agent/files"
+	"github.com/clew-dev/clew/internal/vfs"
 	"github.com/clew-dev/clew/session"
 )
 
@@ -18,10 +18,7 @@ func (a *Agent) openHistory() *files.History {
 	if dir == "" {
 		dir, _ = os.Getwd() // without one all paths are kept as they are
 	}
-	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		dir = real
-	}
-	return files.New(files.Config{Dir: dir, Blobs: a.s.Blobs(), Entries: a.s.Log().Store().All, Append: func(ctx context.Context, d session.Draft) (string, error) {
+	return files.New(files.Config{Dir: vfs.Real(dir), Blobs: a.s.Blobs(), Entries: a.s.Log().Store().All, Append: func(ctx context.Context, d session.Draft) (string, error) {
 		id, err := a.journal.appendOne(ctx, d)
 		if err == nil {
 			err = a.s.Sync(context.WithoutCancel(ctx)) // before a file is changed

@@ -92,11 +92,8 @@ func (m *models) use(ctx context.Context, c choice) error {
 			return err
 		}
 	}
-	want := string(c.reasoning)
-	if want == "" && m.level != "" {
-		want = levelDefault
-	}
-	if m.level != want {
+	want := c.reasoning.Name()
+	if m.level != want && (m.level != "" || c.reasoning != "") {
 		if err := m.journal.record(ctx, session.NewThinkingLevel(want)); err != nil {
 			return err
 		}
@@ -163,7 +160,7 @@ func (a *Agent) choose(op string, fn func(*choice)) error {
 	return wait()
 }
 
-// LevelAt returns the level of reasoning in force at a leaf, as ParseReasoning reads it.
+// LevelAt returns the level of reasoning in force at a leaf, as model.ParseReasoning reads it.
 // It is "" where nothing tells.
 func LevelAt(ctx context.Context, s session.Store, leaf string) (string, error) {
 	path, _, err := remembered(ctx, s, leaf)

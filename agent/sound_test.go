@@ -195,7 +195,7 @@ func TestModelChosenWhileBusy(t *testing.T) {
 		t.Fatal(err)
 	}
 	level, err := agent.LevelAt(ctx, store, r.Session().Leaf())
-	if got, perr := agent.ParseReasoning(level); err != nil || perr != nil || got != model.ReasoningDefault {
+	if got, perr := model.ParseReasoning(level); err != nil || perr != nil || got != model.ReasoningDefault {
 		t.Errorf("the log says %q, %v, %v", level, err, perr)
 	}
 }

@@ -1,9 +1,11 @@
 package model
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/clew-dev/clew/internal/jsonx"
 	"github.com/clew-dev/clew/message"
@@ -81,6 +83,32 @@ const (
 	ReasoningXHigh   Reasoning = "xhigh"
 	ReasoningMax     Reasoning = "max"
 )
+
+// reasonings are the levels, the least first.
+var reasonings = []Reasoning{
+	ReasoningDefault, ReasoningNone, ReasoningMinimal, ReasoningLow, ReasoningMedium, ReasoningHigh, ReasoningXHigh, ReasoningMax,
+}
+
+// Name returns the name of a level; that of ReasoningDefault is "default".
+func (r Reasoning) Name() string { return cmp.Or(string(r), "default") }
+
+// ReasoningNames returns the names of all levels, "default" first, then the least.
+func ReasoningNames() []string {
+	var names []string
+	for _, r := range reasonings {
+		names = append(names, r.Name())
+	}
+	return names
+}
+
+// ParseReasoning returns the level of a name.
+func ParseReasoning(name string) (Reasoning, error) {
+	at := slices.Index(ReasoningNames(), name)
+	if at < 0 {
+		return "", fmt.Errorf("there is no level of reasoning %q; there are %s", name, strings.Join(ReasoningNames(), ", "))
+	}
+	return reasonings[at], nil
+}
 
 // reasoningRoom is the room for reasoning in tokens that goes with each level.
 // APIs count reasoning against the limit of the answer, so a limit meant for

@@ -39,7 +39,7 @@ func (r Retry) withDefaults() Retry {
 		r.Max = time.Minute
 	}
 	if r.Sleep == nil {
-		r.Sleep = sleep
+		r.Sleep = Sleep
 	}
 	if r.Random == nil {
 		r.Random = rand.Float64
@@ -61,7 +61,8 @@ func (r Retry) Wait(attempt int, e *Error) (d time.Duration, ok bool) {
 	return time.Duration(full * (0.5 + 0.5*r.Random())), true
 }
 
-func sleep(ctx context.Context, d time.Duration) error {
+// Sleep waits, and returns why where ctx ends before that.
+func Sleep(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {

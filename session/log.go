@@ -45,7 +45,7 @@ func NewLog(ctx context.Context, s Store, opt Options) (*Log, error) {
 		opt.Clock = time.Now
 	}
 	if opt.NewID == nil {
-		opt.NewID = randomID
+		opt.NewID = NewID
 	}
 	l := &Log{store: s, opt: opt}
 	last, err := s.Last(ctx)
@@ -58,7 +58,8 @@ func NewLog(ctx context.Context, s Store, opt Options) (*Log, error) {
 	return l, nil
 }
 
-func randomID() string {
+// NewID returns a new id for an entry or a session.
+func NewID() string {
 	var b [8]byte
 	_, _ = rand.Read(b[:]) // never fails: crypto/rand.Read
 	return hex.EncodeToString(b[:])

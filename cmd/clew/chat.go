@@ -14,7 +14,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/clew-dev/clew/agent"
 	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/internal/agent/rpc"
 	"github.com/clew-dev/clew/internal/chat"
@@ -25,6 +24,7 @@ import (
 	"github.com/clew-dev/clew/internal/sessions"
 	"github.com/clew-dev/clew/internal/settings"
 	"github.com/clew-dev/clew/message"
+	"github.com/clew-dev/clew/model"
 )
 
 // chatFlags are the flags of clew chat.
@@ -60,7 +60,7 @@ func newChat() *cobra.Command {
 	f.StringVar(&fl.model, "model", "", "the model that answers, as provider/model; clew models lists them")
 	f.StringVar(&fl.baseURL, "base-url", "", "base URL of another server with the API of --model's provider, or OpenAI's")
 	f.StringVar(&fl.keyEnv, "key-env", "", "environment variable that holds its key")
-	f.StringVar(&fl.reasoning, "reasoning", "", "how much the model reasons: "+strings.Join(reasoningNames(), ", "))
+	f.StringVar(&fl.reasoning, "reasoning", "", "how much the model reasons: "+strings.Join(model.ReasoningNames(), ", "))
 	f.StringVar(&fl.mode, "mode", "", "what the agent may do without asking: "+strings.Join(settings.Modes(), ", "))
 	f.StringArrayVar(&fl.allow, "allow", nil, `rule for what is allowed, such as "bash(go test *)"; may be repeated`)
 	f.StringArrayVar(&fl.deny, "deny", nil, "rule for what is denied; may be repeated")
@@ -81,14 +81,6 @@ func newChat() *cobra.Command {
 	f.StringVar(&fl.cwd, "cwd", "", "the project's folder (default: this one)")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return fl.run(cmd, args) }
 	return cmd
-}
-
-func reasoningNames() []string {
-	names := []string{"default"}
-	for _, r := range agent.Reasonings() {
-		names = append(names, string(r))
-	}
-	return names
 }
 
 func (fl *chatFlags) run(cmd *cobra.Command, args []string) error {
@@ -169,7 +161,7 @@ func (fl *chatFlags) config(ctx context.Context, args []string) (c chat.Config, 
 		}
 	}
 	if fl.reasoning != "" {
-		if c.Reasoning, err = agent.ParseReasoning(fl.reasoning); err != nil {
+		if c.Reasoning, err = model.ParseReasoning(fl.reasoning); err != nil {
 			return c, nil, usagef("chat: --reasoning: %w", err)
 		}
 	}

@@ -44,7 +44,7 @@ type Config struct {
 	Flags map[string]string
 	// BaseURL and KeyEnv say where the model of the flag is; see provider.Config.
 	BaseURL, KeyEnv string
-	// Reasoning is one of agent.Reasonings. Default: what the session or the settings say.
+	// Reasoning is one of model.ReasoningNames. Default: what the session or the settings say.
 	Reasoning model.Reasoning
 	// Allow and Deny are rules beside those of the settings; see package permission.
 	Allow, Deny []string

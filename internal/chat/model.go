@@ -30,7 +30,7 @@ func (h *Host) modelOf(ctx context.Context, u *used, file session.Store, flags b
 		if err != nil {
 			return nil, "", err
 		}
-		if r, err := agent.ParseReasoning(level); err == nil {
+		if r, err := model.ParseReasoning(level); err == nil {
 			reasoning = r
 		}
 		if name != "" && !named {

@@ -18,6 +18,7 @@ import (
 	"github.com/clew-dev/clew/internal/agent/rules"
 	"github.com/clew-dev/clew/internal/database"
 	"github.com/clew-dev/clew/internal/sessions"
+	"github.com/clew-dev/clew/internal/vfs"
 	"github.com/clew-dev/clew/model"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/session/jsonl"
@@ -37,7 +38,9 @@ type used struct {
 }
 
 // isAt reports whether its session is the one in a file or at an address.
-func (u *used) isAt(path string) bool { return path != "" && real(path) == real(u.State().File) }
+func (u *used) isAt(path string) bool {
+	return path != "" && vfs.Real(path) == vfs.Real(u.State().File)
+}
 
 // first opens what the Config names.
 func (h *Host) first(ctx context.Context) (*used, error) {
@@ -93,7 +96,7 @@ func (h *Host) first(ctx context.Context) (*used, error) {
 // counts: it lies in the data folder, and so does the one that it is a copy of.
 func (h *Host) own(ctx context.Context, path string) bool {
 	for range 32 {
-		rel, err := filepath.Rel(real(h.cfg.Home.Dir), real(path))
+		rel, err := filepath.Rel(vfs.Real(h.cfg.Home.Dir), vfs.Real(path))
 		if err != nil || !filepath.IsLocal(rel) {
 			return false
 		}
@@ -106,13 +109,6 @@ func (h *Host) own(ctx context.Context, path string) bool {
 		}
 	}
 	return false
-}
-
-func real(path string) string {
-	if r, err := filepath.EvalSymlinks(path); err == nil {
-		return r
-	}
-	return filepath.Clean(path)
 }
 
 // start makes an agent on the session in a file or at an address, "" for a new one. flags says that the

@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/clew-dev/clew/internal/home"
+	"github.com/clew-dev/clew/internal/vfs"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/transcript"
 )
@@ -46,7 +47,7 @@ func (f *Found) In(dir string) bool {
 		sum := sha256.Sum256([]byte(dir))
 		return strings.Contains(f.Path, hex.EncodeToString(sum[:]))
 	}
-	return f.Cwd == dir || f.Cwd != "" && real(f.Cwd) == real(dir)
+	return f.Cwd == dir || f.Cwd != "" && vfs.Real(f.Cwd) == vfs.Real(dir)
 }
 
 // Fullness says how much of its window a context takes, or its size where the window is not
@@ -59,13 +60,6 @@ func (f *Found) Fullness() string {
 		return fmt.Sprintf("%dk", max((f.Tokens+500)/1000, 1))
 	}
 	return fmt.Sprintf("%d %%", f.Tokens*100/f.Window)
-}
-
-func real(path string) string {
-	if r, err := filepath.EvalSymlinks(path); err == nil {
-		return r
-	}
-	return filepath.Clean(path)
 }
 
 // program says where another program keeps its sessions.

@@ -51,19 +51,11 @@ type UI struct {
 	MoveAtOnce bool
 }
 
-// The modes, the strictest first.
-const (
-	ModePlan  = "plan"  // nothing is changed
-	ModeAsk   = "ask"   // what changes something is asked for
-	ModeEdits = "edits" // files of the project are changed without asking
-	ModeAll   = "all"   // all that no rule forbids
-)
+// modeAsk asks for what changes something.
+const modeAsk = "ask"
 
-// Modes returns the modes, the strictest first.
-func Modes() []string { return []string{ModePlan, ModeAsk, ModeEdits, ModeAll} }
-
-// freedom orders the modes.
-func freedom(mode string) int { return slices.Index(Modes(), mode) }
+// Modes returns the modes of package permission, the strictest first.
+func Modes() []string { return []string{"plan", modeAsk, "edits", "all"} }
 
 // The themes.
 const (
@@ -77,25 +69,20 @@ const (
 func Themes() []string { return []string{ThemeAuto, ThemeLight, ThemeDark, ThemeNone} }
 
 func defaultAgent() Agent {
-	return Agent{Mode: ModeAsk, MaxTurns: 200, Background: 0.8, ToolOutput: 64 << 10, TaskRequests: 50, WebFetch: "off"}
+	return Agent{Mode: modeAsk, MaxTurns: 200, Background: 0.8, ToolOutput: 64 << 10, TaskRequests: 50, WebFetch: "off"}
 }
 
 // minToolOutput is the least that may stay of a tool result: less says nothing.
 const minToolOutput = 1000
-
-var reasoningLevels = []string{
-	"default", string(model.ReasoningNone), string(model.ReasoningMinimal), string(model.ReasoningLow), string(model.ReasoningMedium),
-	string(model.ReasoningHigh), string(model.ReasoningXHigh), string(model.ReasoningMax),
-}
 
 // agentKeys are those about the agent.
 func agentKeys() []Key {
 	return []Key{
 		key("model", "CLEW_MODEL", "model", "by the keys in the environment", "provider/model", setModel,
 			"the model that answers in `clew chat`; see [models.md](models.md)"),
-		key("reasoning", "CLEW_REASONING", "", "default", "", setReasoning,
-			"how much it reasons: "+strings.Join(reasoningLevels, ", ")),
-		key("agent.mode", "CLEW_MODE", "mode", ModeAsk, "", oneOf(func(s *Settings) *string { return &s.Agent.Mode }, "mode", Modes()),
+		key("reasoning", "CLEW_REASONING", "", "default", "", func(s *Settings, v string) (err error) { s.Reasoning, err = model.ParseReasoning(v); return err },
+			"how much it reasons: "+strings.Join(model.ReasoningNames(), ", ")),
+		key("agent.mode", "CLEW_MODE", "mode", modeAsk, "", oneOf(func(s *Settings) *string { return &s.Agent.Mode }, "mode", Modes()),
 			"what tools do without asking: ask, edits (change project files), plan (only read), all"),
 		key("agent.maxTurns", "CLEW_MAX_TURNS", "", "200", "requests", count(func(s *Settings) *int { return &s.Agent.MaxTurns }),
 			"the most for one prompt"),
@@ -136,17 +123,6 @@ func setModel(s *Settings, v string) error {
 	provider, id, ok := strings.Cut(s.Model, "/")
 	if s.Model == "" || ok && (provider == "" || id == "") || strings.ContainsFunc(s.Model, func(r rune) bool { return r <= ' ' }) {
 		return fmt.Errorf("%q names no model; write it as provider/model, such as anthropic/claude-sonnet-4-5", v)
-	}
-	return nil
-}
-
-func setReasoning(s *Settings, v string) error {
-	var level string
-	if err := setName(&level, v, "level of reasoning", reasoningLevels); err != nil {
-		return err
-	}
-	if s.Reasoning = model.Reasoning(level); level == "default" {
-		s.Reasoning = model.ReasoningDefault
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/clew-dev/clew/hook"
+	"github.com/clew-dev/clew/internal/vfs"
 )
 
 // hooks reads the programs. Those of a project that the user does not trust are read,
@@ -83,15 +84,8 @@ func (f *inFile) project() string { return filepath.Dir(f.folder()) }
 // trusted reports whether the user trusts the project whose file this is. Links are
 // followed on both sides, so that a folder has one name.
 func (f *inFile) trusted() bool {
-	dir := realPath(f.project())
-	return f.s.trustAll || slices.ContainsFunc(f.s.trust, func(d string) bool { return realPath(d) == dir })
-}
-
-func realPath(path string) string {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		return real
-	}
-	return path
+	dir := vfs.Real(f.project())
+	return f.s.trustAll || slices.ContainsFunc(f.s.trust, func(d string) bool { return vfs.Real(d) == dir })
 }
 
 func (f *inFile) howToTrust() string {

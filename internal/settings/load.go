@@ -367,13 +367,16 @@ func (f *inFile) notForProjects(key, text string) string {
 		return "a project does not choose who reads the conversation"
 	case key == "database", key == "blobs":
 		return "a project does not choose where conversations are kept"
-	case key == "agent.mode" && freedom(text) > freedom(cmp.Or(f.s.values[key].text, ModeAsk)):
+	case key == "agent.mode" && freedom(text) > freedom(cmp.Or(f.s.values[key].text, modeAsk)):
 		return "a project does not choose what is done without asking"
 	case key == "agent.webFetch" && text != "off":
 		return "a project does not choose which servers are asked"
 	}
 	return ""
 }
+
+// freedom orders the modes.
+func freedom(mode string) int { return slices.Index(Modes(), mode) }
 
 // passOver warns of something in a project's file that needs trust.
 func (f *inFile) passOver(n *node, what string) {

@@ -225,7 +225,7 @@ func setModel(u *ui, name string) {
 
 func chooseReasoning(u *ui, args string) {
 	set := func(level string) {
-		r, err := agent.ParseReasoning(level)
+		r, err := model.ParseReasoning(level)
 		if err != nil {
 			u.fail("reasoning", err)
 			return
@@ -241,14 +241,12 @@ func chooseReasoning(u *ui, args string) {
 		set(strings.ToLower(args))
 		return
 	}
-	items := []widget.Item{{ID: "default", Cells: []string{"default"}, Detail: "as the model does by itself"}}
-	for _, r := range agent.Reasonings() {
-		items = append(items, widget.Item{ID: string(r), Cells: []string{string(r)}})
+	var items []widget.Item
+	for _, name := range model.ReasoningNames() {
+		items = append(items, widget.Item{ID: name, Cells: []string{name}})
 	}
-	now := string(u.cfg.Host.Agent().State().Reasoning)
-	if now == string(model.ReasoningDefault) {
-		now = "default"
-	}
+	items[0].Detail = "as the model does by itself"
+	now := u.cfg.Host.Agent().State().Reasoning.Name()
 	u.pick(&list{PickerOptions: widget.PickerOptions{Title: "how much is the model to reason?"}, items: items, at: now, picked: set})
 }
 

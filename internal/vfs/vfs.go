@@ -204,6 +204,14 @@ func syncName(fsys FS, name string) error {
 	return err
 }
 
+// Real returns a path without symbolic links, and as it is written where that is not known.
+func Real(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	return filepath.Clean(path)
+}
+
 // NotFileError says that a name that is derived from another one, such as
 // FILE.lock, is taken by something that is no regular file. Whoever gave us the
 // folder, as a cloned repository, may have put a symbolic link there.

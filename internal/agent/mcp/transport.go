@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"mime"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -156,13 +155,7 @@ func newWeb(life context.Context, address string, header http.Header, t *recorde
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, fmt.Errorf("url must be like https://example.com/mcp, and is %q", address)
 	}
-	base := &http.Transport{
-		Proxy:               http.ProxyFromEnvironment,
-		DialContext:         (&net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
-		ForceAttemptHTTP2:   true,
-		TLSHandshakeTimeout: 15 * time.Second,
-		IdleConnTimeout:     90 * time.Second,
-	}
+	base := http.DefaultTransport.(*http.Transport).Clone()
 	return &http.Client{
 		Transport: &web{base, header, t, life},
 		CheckRedirect: func(next *http.Request, before []*http.Request) error {

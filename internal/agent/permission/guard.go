@@ -58,6 +58,7 @@ import (
 	"sync"
 
 	"github.com/clew-dev/clew/internal/agent/tool"
+	"github.com/clew-dev/clew/internal/vfs"
 )
 
 // Answer is what may be done with a call.
@@ -125,10 +126,10 @@ func New(c Config) (*Guard, error) {
 	}
 	g := &Guard{
 		mode: mode, odd: c.PowerShell, fold: runtime.GOOS == "windows" || runtime.GOOS == "darwin",
-		where: scope{dir: realPath(c.Dir)},
+		where: scope{dir: vfs.Real(c.Dir)},
 	}
 	if c.Home != "" {
-		g.where.home = realPath(c.Home)
+		g.where.home = vfs.Real(c.Home)
 	}
 	if c.fold != nil {
 		g.fold = *c.fold
@@ -143,13 +144,6 @@ func New(c Config) (*Guard, error) {
 		return nil, err
 	}
 	return g, nil
-}
-
-func realPath(path string) string {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		return real
-	}
-	return filepath.Clean(path)
 }
 
 // Mode returns the mode.

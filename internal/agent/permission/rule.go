@@ -43,14 +43,6 @@ type rule struct {
 	places  []place
 }
 
-// Check reports what is wrong with a rule, or nil. A rule that passes may still be
-// refused by New, where it depends on the home folder, or where it would allow too
-// much.
-func Check(text string) error {
-	_, _, _, err := split(text)
-	return err
-}
-
 // split takes a rule apart.
 func split(text string) (name, pattern string, has bool, err error) {
 	fail := func(why string) (string, string, bool, error) {

@@ -123,5 +123,6 @@ func try(r request) error {
 	if r.Params == nil || !ok {
 		return nil
 	}
-	return m.check(r.Params)
+	_, err := decode(m.params, r.Params)
+	return err
 }

@@ -18,8 +18,10 @@ import (
 	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/internal/agent/permission"
 	"github.com/clew-dev/clew/internal/recall"
+	"github.com/clew-dev/clew/internal/sessions"
 	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/message"
+	"github.com/clew-dev/clew/model"
 	"github.com/clew-dev/clew/session"
 )
 
@@ -78,12 +80,6 @@ func call(fn any, names ...string) method {
 	}
 	m.params = reflect.StructOf(fields)
 	return m
-}
-
-// check says what is wrong with params.
-func (m method) check(raw json.RawMessage) error {
-	_, err := decode(m.params, raw)
-	return err
 }
 
 // run answers a request. A list that is a result is never null.
@@ -413,22 +409,14 @@ func on(ctx context.Context, h Host, name string, do func(path string) error) er
 	if err != nil {
 		return err
 	}
-	var found []string
-	for _, s := range all {
-		switch {
-		case s.ID == name:
-			return do(s.Path)
-		case strings.HasPrefix(s.ID, name):
-			found = append(found, s.Path)
-		}
-	}
-	switch len(found) {
+	switch found := sessions.WithID(all, name); len(found) {
 	case 0:
 		return refuse(CodeNotFound, "there is no session "+name, "sessions lists them")
 	case 1:
-		return do(found[0])
+		return do(found[0].Path)
+	default:
+		return badParams(fmt.Sprintf("%d sessions have ids that begin with %s", len(found), name), "give more of the id")
 	}
-	return badParams(fmt.Sprintf("%d sessions have ids that begin with %s", len(found), name), "give more of the id")
 }
 
 func doFork(ctx context.Context, h Host, at string) (any, error) {
@@ -466,7 +454,7 @@ func doSessions(ctx context.Context, h Host, everywhere bool) ([]sessionInfo, er
 }
 
 func doSetReasoning(ctx context.Context, h Host, level string) (any, error) {
-	r, err := agent.ParseReasoning(level)
+	r, err := model.ParseReasoning(level)
 	if err != nil {
 		return nil, badParams(err.Error(), "")
 	}

@@ -164,8 +164,8 @@ const (
 	MaxAll  = 256 << 10
 )
 
-// Names are the files that are looked for, the first that a folder has.
-func Names() []string { return []string{"AGENTS.md", "CLAUDE.md"} }
+// names are the files that are looked for, the first that a folder has.
+var names = []string{"AGENTS.md", "CLAUDE.md"}
 
 // FS is what is read through. Paths are absolute.
 type FS interface {
@@ -184,8 +184,6 @@ type Config struct {
 	Home string
 	// User is the folder with the user's own file, for all projects. Default: none.
 	User string
-	// Names are the files to look for in each folder. Default: Names().
-	Names []string
 	// FS is for tests. Default: the file system of the operating system.
 	FS FS
 }
@@ -195,14 +193,6 @@ type Config struct {
 func Read(c Config) (Set, error) {
 	if c.FS == nil {
 		c.FS = system{}
-	}
-	if c.Names == nil {
-		c.Names = Names()
-	}
-	for _, name := range c.Names {
-		if name == "" || name != filepath.Base(name) || name == ".." || name == "." {
-			return Set{}, fmt.Errorf("rules file %q: it is not the name of a file, so no folder could have it; write a name like AGENTS.md", name)
-		}
 	}
 	for _, f := range []struct{ what, path string }{{"the folder", c.Dir}, {"the home folder", c.Home}, {"the user's folder", c.User}} {
 		if !filepath.IsAbs(f.path) && (f.path != "" || f.what == "the folder") {
@@ -287,7 +277,7 @@ func (r *reader) isTop(dir string) bool {
 // folder reads the first of the files that a folder has. A link may lead anywhere
 // below within; "" is everywhere.
 func (r *reader) folder(dir, within string) {
-	for _, name := range r.Names {
+	for _, name := range names {
 		path := filepath.Join(dir, name)
 		_, err := r.FS.Lstat(path)
 		if errors.Is(err, fs.ErrNotExist) {
