@@ -41,6 +41,8 @@ type Epoch struct {
 	Open     bool `json:"open,omitempty"`
 	// Tokens estimates Render.
 	Tokens int64 `json:"tokens"`
+	// Window is the one that it was made for: as the upstream has said, or as is configured.
+	Window int64 `json:"window,omitempty"`
 }
 
 // Result is a result, or a text, with another content.
@@ -171,6 +173,7 @@ func (r *request) makeIn(ctx context.Context, c *conversation, free room, reason
 		if err != nil {
 			return err
 		}
+		made.Window = r.event.Window
 		if !r.sound(made) {
 			return fmt.Errorf("%w without parting calls from results", errNoCut)
 		}

@@ -109,7 +109,7 @@ func (d *contextDrawer) keeps(id string) bool {
 // usage draws how full the window is.
 func (d *contextDrawer) usage() {
 	r, b := d.v.reading, d.v.budget
-	by := map[string]string{fromFlag: "asked for", fromModel: "of the model", fromDefault: "assumed; --window sets it"}[d.v.windowBy]
+	by := map[string]string{fromFlag: "asked for", fromModel: "of the model", fromGateway: "that the gateway kept to", fromDefault: "assumed; --window sets it"}[d.v.windowBy]
 	d.fact("window", number(b.Window)+" tokens ("+by+")")
 	st := styleGreen
 	switch {

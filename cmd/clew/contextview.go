@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/clew-dev/clew"
@@ -16,6 +17,7 @@ const (
 	fromFlag    = "flag"
 	fromSession = "session"
 	fromModel   = "model"
+	fromGateway = "gateway"
 	fromDefault = "default"
 )
 
@@ -26,7 +28,7 @@ type contextView struct {
 	model    session.Model
 	modelBy  string // fromFlag, fromSession or ""
 	level    string // of thinking; "" when the context does not say
-	windowBy string // fromFlag, fromModel or fromDefault
+	windowBy string // fromFlag, fromModel, fromGateway or fromDefault
 	budget   compact.Budget
 	meter    *token.Meter
 	learned  token.Calibration // of the meter, from the usage in the log
@@ -44,11 +46,19 @@ func viewContext(ctx context.Context, s session.Store, leaf string, model modelF
 		return nil, &usageError{err}
 	}
 	v := &contextView{leaf: leaf}
+	last, err := s.Get(ctx, leaf)
+	if err != nil && !errors.Is(err, session.ErrNotFound) {
+		return nil, err
+	}
+	learnt := gatewayWindow(last)
 	snap, err := compact.Load(ctx, s, leaf, &compact.Setup{
 		Model: session.Model{Provider: model.provider, ID: model.id}, Counter: counter.of,
 		Policy: func(m session.Model) compact.Policy {
 			policy, from := modelPolicy{Policy: compact.Policy{Window: window}}.of(m)
 			v.windowBy = map[string]string{clew.WindowCatalogue: fromModel, clew.WindowAssumed: fromDefault, clew.WindowSet: fromFlag}[from]
+			if learnt > 0 && from != clew.WindowSet {
+				policy.Window, v.windowBy = learnt, fromGateway
+			}
 			return policy
 		},
 	})

@@ -385,3 +385,36 @@ func TestGatewayRecalls(t *testing.T) {
 		}
 	}
 }
+
+// What a gateway has learnt of a window is what its sessions are explained with, unless the command line says another.
+func TestGatewayWindowIsExplained(t *testing.T) {
+	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if body, _ := io.ReadAll(r.Body); len(body) > 60_000 {
+			w.WriteHeader(http.StatusBadRequest)
+			fmt.Fprint(w, `{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 30000 tokens > 20000 maximum"}}`)
+			return
+		}
+		fmt.Fprint(w, `{}`)
+	}))
+	defer up.Close()
+	dir := t.TempDir()
+	var last gateway.Event
+	c := http.Client{Transport: gateway.Transport(nil, gateway.Config{Dir: dir, OnEvent: func(e gateway.Event) { last = e }})}
+	resp, err := c.Post(up.URL+"/v1/messages", "application/json", bytes.NewReader(bytes.Replace(talk("agent", 50), []byte(`"m"`), []byte(`"claude-sonnet-4-5"`), 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	files, err := filepath.Glob(filepath.Join(dir, "*.jsonl"))
+	if err != nil || len(files) != 1 || last.Outcome != gateway.Rescued {
+		t.Fatalf("%q, %+v, %v", files, last, err)
+	}
+	for _, command := range []string{"explain", "context"} {
+		if stdout, _ := run(t, exitDone, command, files[0]); !strings.Contains(stdout, "20,000") || !strings.Contains(stdout, "the gateway kept to") {
+			t.Errorf("%s: %s", command, stdout)
+		}
+		if stdout, _ := run(t, exitDone, command, "--window", "50k", files[0]); !strings.Contains(stdout, "50,000") || strings.Contains(stdout, "the gateway kept to") {
+			t.Errorf("%s: %s", command, stdout)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/session"
 )
@@ -31,6 +32,9 @@ func newPlanning(ctx context.Context, s session.Store, policy modelPolicy, count
 	p.Snapshot, err = compact.Load(ctx, s, p.leaf, &compact.Setup{Counter: counter.of, Policy: func(m session.Model) compact.Policy {
 		of, from := policy.of(m)
 		p.windowFrom = windowKnown(from, m)
+		if learnt := gatewayWindow(last); learnt > 0 && from != clew.WindowSet {
+			of.Window, p.windowFrom = learnt, " (that the gateway kept to)"
+		}
 		return of
 	}})
 	if err != nil {

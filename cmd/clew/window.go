@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/clew-dev/clew"
+	"github.com/clew-dev/clew/gateway"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/token"
 )
@@ -20,6 +21,19 @@ func windowKnown(from string, m session.Model) string {
 		return " (assumed: the model is not known)"
 	}
 	return ""
+}
+
+// gatewayWindow returns the window to which a gateway kept a conversation last, 0 for another session. Upstreams may have
+// told it another one than the catalogue has.
+func gatewayWindow(last *session.Entry) int64 {
+	if last == nil {
+		return 0
+	}
+	epoch, err := gateway.EpochOf(last)
+	if err != nil || epoch == nil {
+		return 0
+	}
+	return epoch.Window
 }
 
 // barCells is how long a usage bar is.
