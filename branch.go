@@ -23,22 +23,23 @@ type BranchOptions struct {
 
 // Branched says what Branch did, or would do.
 type Branched struct {
-	Session string // the id of the session
-	// From is the leaf that was left, Leaf where the conversation stands now.
-	From, Leaf string
-	Ancestor   string // the last entry that both have, "" when they have none
-	Left       int    // counts the messages that are left behind, summarized ones too
-	Text       string // that of a target which was typed: the conversation stands before it
+	Session  string `json:"-"`                  // the id of the session
+	From     string `json:"from,omitempty"`     // the leaf that was left
+	Leaf     string `json:"leaf,omitempty"`     // where the conversation stands now
+	Ancestor string `json:"ancestor,omitempty"` // the last entry that both have, "" when they have none
+	Left     int    `json:"left"`               // counts the messages that are left behind, summarized ones too
+	Text     string `json:"text,omitempty"`     // that of a target which was typed: the conversation stands before it
 	// Summary is what was told to the new branch; nil when nothing was. The files are
 	// those of the branch that was left and of what it summarizes.
-	Summary                  *session.BranchSummary
-	ReadFiles, ModifiedFiles []string
+	Summary       *session.BranchSummary `json:"-"`
+	ReadFiles     []string               `json:"-"`
+	ModifiedFiles []string               `json:"-"`
 	// Output is what the summarizer gave; nil where the same branch was summarized before, in the entry CachedFrom.
-	Output     *summary.Output
-	CachedFrom string
-	Entries    []string // the ids of what was written, in order
-	Why        string   // says why nothing was done, or why there is no summary; "" otherwise
-	Warnings   []error  // what went wrong beside the point: *HookError
+	Output     *summary.Output `json:"-"`
+	CachedFrom string          `json:"-"`
+	Entries    []string        `json:"entries,omitempty"` // the ids of what was written, in order
+	Why        string          `json:"why,omitempty"`     // says why nothing was done, or why there is no summary; "" otherwise
+	Warnings   []error         `json:"-"`                 // what went wrong beside the point: *HookError
 }
 
 // Branch moves the conversation to another place of the tree, "" for before the first entry; but before a target that

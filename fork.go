@@ -38,21 +38,23 @@ type ForkOptions struct {
 
 // Forked says what Fork wrote.
 type Forked struct {
-	// Path is the new file, ID the id of the session in it.
-	Path, ID string
-	// At is the last entry that both have, "" for none, Leaf where the new one stands.
-	At, Leaf string
-	Text     string // that of ForkOptions.At where it is a message that was typed
+	Path string `json:"out"`            // the new file
+	ID   string `json:"id"`             // of the session in it
+	At   string `json:"at,omitempty"`   // the last entry that both have, "" for none
+	Leaf string `json:"leaf,omitempty"` // where the new one stands
+	Text string `json:"text,omitempty"` // that of ForkOptions.At where it is a message that was typed
 	// Before is the pass in the middle of which ForkOptions.At stands. A part of a pass
 	// did not happen, so the new session ends before it.
-	Before string
+	Before string `json:"before,omitempty"`
 	// Entries counts what was copied, Added what was not in the path: labels and the name
 	// that were given on other branches, and results of CloseOpenCalls.
-	Entries, Added int
+	Entries int `json:"entries"`
+	Added   int `json:"added"`
 	// Closed counts those results, Output the large output that was copied.
-	Closed, Output int
-	Why            string  // says why nothing was written; "" otherwise
-	Warnings       []error // what went wrong beside the point: *HookError
+	Closed   int     `json:"settled,omitempty"`
+	Output   int     `json:"output,omitempty"`
+	Why      string  `json:"-"` // says why nothing was written; "" otherwise
+	Warnings []error `json:"-"` // what went wrong beside the point: *HookError
 }
 
 // Fork makes a new session of a path in the file from: entries keep their bytes, ids and parents, so that it has the

@@ -19,35 +19,34 @@ type branchFlags struct {
 	summarize, dryRun                     bool
 }
 
-func newBranch() *cobra.Command {
+func newBranch(cmd *cobra.Command) runFunc {
 	var fl branchFlags
-	cmd := newCommand("branch", groupChange)
-	cmd.ValidArgsFunction = completeTarget
-	cmd.RunE = func(cmd *cobra.Command, args []string) error { return runBranch(cmd, args[0], args[1], fl) }
 	f := cmd.Flags()
 	f.BoolVar(&fl.summarize, "summarize", false, "begin the new branch with a summary of the branch you leave")
 	addSummaryFlags(cmd, &fl.template, &fl.instructions, "briefing")
 	f.StringVar(&fl.budget, "budget", "", fmt.Sprintf("size limit of the summary in tokens (default and maximum: %d)", branch.DefaultBudget))
 	f.StringVar(&fl.label, "label", "", "label the summary, or TARGET if there is no summary")
 	f.BoolVar(&fl.dryRun, "dry-run", false, "show what would be done and change nothing")
-	jsonFlag(cmd)
-	return cmd
+	return func(args []string) (result, error) {
+		opt, policy, err := fl.options(cmd)
+		if err != nil {
+			return nil, err
+		}
+		return withSession(cmd, args[0], fl.dryRun, func(f kept) (result, error) {
+			r := &branchReport{File: f.Path(), DryRun: fl.dryRun}
+			return r, r.run(cmd, f, args[1], policy, opt)
+		})
+	}
 }
 
 // branchReport is what branch --json prints.
 type branchReport struct {
-	File     string         `json:"file"`
-	DryRun   bool           `json:"dryRun"`
-	From     string         `json:"from,omitempty"`
-	To       string         `json:"to,omitempty"`
-	Ancestor string         `json:"ancestor,omitempty"`
-	Left     int            `json:"left"`
-	Text     string         `json:"text,omitempty"`
-	Summary  *branchSummary `json:"summary,omitempty"`
-	Why      string         `json:"why,omitempty"`
-	Closed   int            `json:"settled,omitempty"`
-	Entries  []string       `json:"entries,omitempty"`
-	Leaf     string         `json:"leaf,omitempty"`
+	File   string `json:"file"`
+	DryRun bool   `json:"dryRun"`
+	To     string `json:"to,omitempty"`
+	*clew.Branched
+	Summary *branchSummary `json:"summary,omitempty"`
+	Closed  int            `json:"settled,omitempty"`
 	contextSize
 
 	moved          bool
@@ -85,45 +84,21 @@ func (fl *branchFlags) options(cmd *cobra.Command) (opt clew.BranchOptions, poli
 		policy.Summary = compact.Tokens(budget)
 	}
 	label, err := cleanLabel(cmd, "a label", fl.label)
-	if err == nil && isRoot(label) {
-		err = errRootLabel(cmd, label)
-	}
 	return clew.BranchOptions{Summarize: fl.summarize, Instructions: fl.instructions, Label: label, DryRun: fl.dryRun}, policy, err
-}
-
-func runBranch(cmd *cobra.Command, name, target string, fl branchFlags) error {
-	opt, policy, err := fl.options(cmd)
-	if err != nil {
-		return err
-	}
-	return withSession(cmd, name, fl.dryRun, func(f kept) (result, error) {
-		r := &branchReport{File: f.Path(), DryRun: fl.dryRun}
-		return r, r.run(cmd, f, target, policy, opt)
-	})
 }
 
 func (r *branchReport) run(cmd *cobra.Command, store session.Store, name string, policy compact.Policy, opt clew.BranchOptions) error {
 	ctx := cmd.Context()
-	target := ""
-	e, err := findTarget(ctx, store, name)
-	if err != nil {
-		return err
-	}
-	if e != nil {
-		target = e.ID
-	}
-	if opt.Label != "" {
-		labels, err := labelsOf(ctx, store)
-		if err != nil {
-			return err
-		}
+	target, labels, err := findTarget(ctx, store, name)
+	if err == nil && opt.Label != "" {
 		labelled := target
 		if opt.Summarize {
 			labelled = "" // the summary is new
 		}
-		if err := freeLabel(labels, opt.Label, labelled); err != nil {
-			return err
-		}
+		err = freeLabel(labels, opt.Label, labelled)
+	}
+	if err != nil {
+		return err
 	}
 	hooks, err := commandHooks(cmd, hook.SessionBeforeTree, hook.SessionTree)
 	if err != nil {
@@ -136,9 +111,7 @@ func (r *branchReport) run(cmd *cobra.Command, store session.Store, name string,
 	if r.To, _, err = branch.Place(ctx, store, target); err != nil {
 		return err
 	}
-	bar := newProgress(cmd)
-	defer bar.done()
-	bar.say("looking at what is left behind")
+	defer working(cmd, "looking at what is left behind")()
 	b, err := s.Branch(ctx, target, opt)
 	if err != nil {
 		return err
@@ -147,7 +120,16 @@ func (r *branchReport) run(cmd *cobra.Command, store session.Store, name string,
 	if b.Leaf == b.From && r.To != b.From {
 		return &session.Error{Op: "branch", Subject: r.File, Err: errors.New(b.Why)}
 	}
-	r.tell(b)
+	r.Branched, r.moved = b, r.To != b.From
+	if b.Summary != nil {
+		r.Summary = &branchSummary{
+			Text: b.Summary.Summary, CachedFrom: b.CachedFrom,
+			ReadFiles: append([]string{}, b.ReadFiles...), ModifiedFiles: append([]string{}, b.ModifiedFiles...),
+		}
+		if out := b.Output; out != nil {
+			r.Summary.Tokens, r.Summary.Summarizer = out.Tokens, out.Summarizer
+		}
+	}
 	for _, e := range []struct {
 		id    string
 		words *string
@@ -156,56 +138,36 @@ func (r *branchReport) run(cmd *cobra.Command, store session.Store, name string,
 			return err
 		}
 	}
-	if r.moved && !opt.DryRun {
-		// Its results are on the branch that was left.
-		if r.Closed, err = s.CloseOpenCalls(ctx); err != nil {
+	if !r.moved {
+		return r.measure(ctx, store, r.Leaf)
+	}
+	log := s.Log()
+	if opt.DryRun {
+		if log, err = r.copied(ctx, store); err != nil {
 			return err
 		}
-		r.Leaf = s.Leaf()
 	}
-	return r.sizeAfter(ctx, store, b)
+	// Their results are on the branch that was left.
+	if r.Closed, err = compact.CloseOpenCalls(ctx, log); err != nil {
+		return err
+	}
+	if r.Leaf = log.Leaf(); opt.DryRun {
+		r.Leaf = ""
+	}
+	return r.measure(ctx, log.Store(), log.Leaf())
 }
 
-// tell takes over what Branch says.
-func (r *branchReport) tell(b *clew.Branched) {
-	r.From, r.Ancestor, r.Left, r.Text, r.Why, r.Entries, r.Leaf = b.From, b.Ancestor, b.Left, b.Text, b.Why, b.Entries, b.Leaf
-	r.moved = r.To != r.From
-	if b.Summary == nil {
-		return
+// copied returns a copy of what the new branch would be.
+func (r *branchReport) copied(ctx context.Context, store session.Store) (*session.Log, error) {
+	path, err := session.Path(ctx, store, r.To)
+	if err != nil {
+		return nil, err
 	}
-	r.Summary = &branchSummary{
-		Text: b.Summary.Summary, CachedFrom: b.CachedFrom,
-		ReadFiles: append([]string{}, b.ReadFiles...), ModifiedFiles: append([]string{}, b.ModifiedFiles...),
+	log, err := session.NewLog(ctx, session.NewMemory(store.Header(), path...), session.Options{})
+	if err == nil && r.Branched.Summary != nil {
+		_, err = log.Append(ctx, session.NewBranchSummary(*r.Branched.Summary))
 	}
-	if out := b.Output; out != nil {
-		r.Summary.Tokens, r.Summary.Summarizer = out.Tokens, out.Summarizer
-	}
-}
-
-// sizeAfter finds out what the context takes now, or would take after a dry run.
-func (r *branchReport) sizeAfter(ctx context.Context, store session.Store, b *clew.Branched) error {
-	leaf := r.Leaf
-	if r.DryRun && r.moved {
-		path, err := session.Path(ctx, store, r.To)
-		if err != nil {
-			return err
-		}
-		store = session.NewMemory(store.Header(), path...)
-		log, err := session.NewLog(ctx, store, session.Options{})
-		if err != nil {
-			return err
-		}
-		if b.Summary != nil {
-			if _, err := log.Append(ctx, session.NewBranchSummary(*b.Summary)); err != nil {
-				return err
-			}
-		}
-		if r.Closed, err = compact.CloseOpenCalls(ctx, log); err != nil {
-			return err
-		}
-		leaf, r.Leaf = log.Leaf(), ""
-	}
-	return r.measure(ctx, store, leaf)
+	return log, err
 }
 
 // inWords says what an entry is, in one line.
@@ -217,8 +179,7 @@ func inWords(ctx context.Context, s session.Store, id string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	d := describe(e)
-	return short(id, maxID) + "  " + d.Kind + "  " + d.line(), nil
+	return describe(e).of(id), nil
 }
 
 func (r *branchReport) text(rep *report) {
@@ -243,9 +204,7 @@ func (r *branchReport) text(rep *report) {
 	} else if r.Why != "" {
 		rep.row("summary", "none: the branch you leave has no entries")
 	}
-	if r.Closed > 0 {
-		rep.row("settled", "%s got a result that says so", count(r.Closed, "interrupted call"))
-	}
+	rep.settled(r.Closed)
 	r.write(rep)
 	if r.DryRun {
 		rep.row("written", "nothing: this was a dry run")
@@ -262,6 +221,13 @@ func (r *report) place(name, words, none string) {
 	r.row(name, "%s", cut(words, r.columns-reportMargin))
 }
 
+// settled writes how many calls were interrupted.
+func (r *report) settled(calls int) {
+	if calls > 0 {
+		r.row("settled", "%s got a result that says so", count(calls, "interrupted call"))
+	}
+}
+
 // again writes a message of the user before which a conversation stands now.
 func (r *report) again(text string) {
 	if text == "" {
@@ -271,10 +237,10 @@ func (r *report) again(text string) {
 	r.text(text)
 }
 
-func newUndo() *cobra.Command {
+func newUndo(cmd *cobra.Command) runFunc {
 	var opt session.UndoOptions
-	cmd := newCommand("undo", groupChange)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+	cmd.Flags().BoolVar(&opt.KeepLater, "keep-later", false, "append the messages that came after the pass again")
+	return func(args []string) (result, error) {
 		return withLog(cmd, args[0], func(f kept, log *session.Log) (_ result, err error) {
 			r := &undoReport{File: f.Path()}
 			if r.Undone, err = log.Undo(cmd.Context(), opt); err != nil {
@@ -283,9 +249,6 @@ func newUndo() *cobra.Command {
 			return r, r.measure(cmd.Context(), f, log.Leaf())
 		})
 	}
-	cmd.Flags().BoolVar(&opt.KeepLater, "keep-later", false, "append the messages that came after the pass again")
-	jsonFlag(cmd)
-	return cmd
 }
 
 // undoReport is what undo --json prints.

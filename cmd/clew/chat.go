@@ -44,9 +44,8 @@ type chatFlags struct {
 // pickSession is what --resume is without an id: the user is to choose.
 const pickSession = " "
 
-func newChat() *cobra.Command {
+func newChat(cmd *cobra.Command) runFunc {
 	var fl chatFlags
-	cmd := newCommand("chat", groupOther)
 	cmd.Args = cobra.ArbitraryArgs
 	f := cmd.Flags()
 	f.BoolVarP(&fl.last, "continue", "c", false, "continue the newest session of the project")
@@ -79,8 +78,7 @@ func newChat() *cobra.Command {
 	f.BoolVar(&fl.screenReader, "screen-reader", false, "print plain lines that a screen reader can follow")
 	choiceFlag(cmd, &fl.theme, "theme", "the colours: "+strings.Join(settings.Themes(), ", "), settings.Themes())
 	f.StringVar(&fl.cwd, "cwd", "", "the project's folder (default: this one)")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error { return fl.run(cmd, args) }
-	return cmd
+	return func(args []string) (result, error) { return nil, fl.run(cmd, args) }
 }
 
 func (fl *chatFlags) run(cmd *cobra.Command, args []string) error {

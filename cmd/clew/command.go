@@ -18,7 +18,7 @@ const examplesHeading = "\nExamples:\n"
 // newCommand makes a command of help/NAME.txt: the first line says how it is called, the
 // second what it does, then come a description and examples. The first line also says how
 // many arguments it takes.
-func newCommand(name, group string) *cobra.Command {
+func newCommand(name string) *cobra.Command {
 	data, err := helpTexts.ReadFile("help/" + name + ".txt")
 	if err != nil {
 		panic(err) // it is part of the program
@@ -26,10 +26,14 @@ func newCommand(name, group string) *cobra.Command {
 	about, examples, _ := strings.Cut(string(data), examplesHeading)
 	use, about, _ := strings.Cut(about, "\n")
 	short, long, _ := strings.Cut(about, "\n")
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use: use, Short: short, Long: strings.TrimSpace(long), Example: strings.TrimRight(examples, "\n"),
-		GroupID: group, Args: argCount,
+		Args: argCount,
 	}
+	if strings.Contains(use, "TARGET") {
+		cmd.ValidArgsFunction = completeTarget
+	}
+	return cmd
 }
 
 // argCount checks that a command gets as many arguments as its usage line names: those in

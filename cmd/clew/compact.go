@@ -25,10 +25,8 @@ type compactFlags struct {
 	showSummary bool
 }
 
-func newCompact() *cobra.Command {
+func newCompact(cmd *cobra.Command) runFunc {
 	var fl compactFlags
-	cmd := newCommand("compact", groupChange)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error { return runCompact(cmd, args[0], fl) }
 	fl.policyFlags.add(cmd)
 	fl.summarizerFlags.add(cmd)
 	f := cmd.Flags()
@@ -39,8 +37,7 @@ func newCompact() *cobra.Command {
 		[]string{string(compact.Manual), string(compact.Threshold)})
 	f.BoolVar(&fl.dryRun, "dry-run", false, "show what would be done, and do nothing")
 	f.BoolVar(&fl.showSummary, "show-summary", false, "print the whole summary, not its beginning alone")
-	jsonFlag(cmd)
-	return cmd
+	return func(args []string) (result, error) { return runCompact(cmd, args[0], fl) }
 }
 
 // compactReport is what compact says, and its JSON.
@@ -71,37 +68,37 @@ type compactReport struct {
 	whole      bool // the summary is printed whole
 }
 
-func runCompact(cmd *cobra.Command, name string, fl compactFlags) error {
+func runCompact(cmd *cobra.Command, name string, fl compactFlags) (result, error) {
 	policy, err := fl.policy(cmd)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	who := fl.orSettings(cmd, policy.settings)
 	if who.name != sameModel {
 		if policy.Summarizer, err = who.summarizer(); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	// With --out the plan is made of the original, so that nothing is written
 	// before it is known that there is one.
 	f, err := openSession(cmd, name, fl.dryRun || fl.out != "")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer f.Close()
 	if who.name == sameModel {
 		if policy.Summarizer, err = who.own(cmd.Context(), f); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	r := &compactReport{File: f.Path(), DryRun: fl.dryRun, Deleted: []string{}, reason: compact.Reason(fl.reason)}
 	began := time.Now()
 	if err := r.takeHooks(&policy); err != nil {
-		return err
+		return nil, err
 	}
 	pl, err := r.plan(cmd, f, policy, fl.counter)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	switch {
 	case fl.dryRun:
@@ -115,11 +112,11 @@ func runCompact(cmd *cobra.Command, name string, fl compactFlags) error {
 		err = r.apply(cmd, f, pl)
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	r.Success, r.Freed, r.Duration = true, r.Plan.Before.Tokens-r.Plan.After.Tokens, time.Since(began).Milliseconds()
 	r.whole = fl.showSummary
-	return show(cmd, r)
+	return r, nil
 }
 
 // plan computes the plan without writing anything.
@@ -129,9 +126,7 @@ func (r *compactReport) plan(cmd *cobra.Command, s session.Store, policy modelPo
 		return nil, err
 	}
 	r.Model, r.windowFrom = pl.modelName(), pl.windowFrom
-	pr := newProgress(cmd)
-	defer pr.done()
-	pr.say("compacting %s", count(len(pl.Path), "entry", "entries"))
+	defer working(cmd, "compacting %s", count(len(pl.Path), "entry", "entries"))()
 	policy.Policy = pl.Policy
 	if len(pl.closing) > 0 && !r.DryRun {
 		policy.Summarizer = nil // apply makes the plan anew, and a model is to be asked once
@@ -221,9 +216,7 @@ func (r *compactReport) text(rep *report) {
 		rep.row("preset", "%s", pl.Policy)
 	}
 	rep.window(pl, r.windowFrom)
-	if r.Closed > 0 {
-		rep.row("settled", "%s got a result that says so", count(r.Closed, "interrupted call"))
-	}
+	rep.settled(r.Closed)
 	rep.before("before", pl)
 	if pl.Act {
 		rep.after("after", pl)

@@ -12,41 +12,37 @@ import (
 	"github.com/clew-dev/clew/wire"
 )
 
-func newContext() *cobra.Command {
-	cmd := newCommand("context", groupLook)
+func newContext(cmd *cobra.Command) runFunc {
 	var model modelFlag
 	var counter counterFlag
 	fl := cmd.Flags()
 	fl.Var(&model, "model", "the model that is asked (default the one in force in the session)")
 	windowFlag := fl.String("window", "", "the model's context window in tokens, such as 64k (default that of the model, 200k where it is not known)")
-	leaf := fl.String("leaf", "", "take this entry as the leaf (an id or the beginning of one)")
+	fl.String("leaf", "", "take this entry as the leaf (an id or the beginning of one)")
 	wireFor := fl.String("wire", "", "print the messages for an API: "+strings.Join(wire.ProfileNames(), ", "))
 	counter.add(cmd)
 	full := fl.Bool("full", false, "print the messages whole")
-	jsonFlag(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("wire", cobra.FixedCompletions(wire.ProfileNames(), cobra.ShellCompDirectiveNoFileComp))
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+	return func(args []string) (result, error) {
 		profile, err := wire.ProfileByName(*wireFor)
 		switch {
 		case *wireFor == "" && !fl.Changed("wire"):
 		case err != nil:
-			return usagef("--wire: %w", err)
+			return nil, usagef("--wire: %w", err)
 		case wantsJSON(cmd) || *full:
-			return usagef("context: --wire prints JSON of its own; leave out --json and --full")
+			return nil, usagef("context: --wire prints JSON of its own; leave out --json and --full")
 		}
 		window, err := numberFlag("window", *windowFlag, windowNumber)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		return withSession(cmd, args[0], true, func(s kept) (result, error) {
-			at, err := leafOf(cmd, s, "leaf", *leaf)
+			at, err := leafOf(cmd, s, "leaf")
 			if err != nil {
 				return nil, err
 			}
-			bar := newProgress(cmd)
-			bar.say("reading %s", args[0])
+			defer working(cmd, "reading %s", args[0])()
 			v, err := viewContext(cmd.Context(), s, at, model, window, counter)
-			bar.done()
 			if err != nil {
 				return nil, err
 			}
@@ -61,7 +57,6 @@ func newContext() *cobra.Command {
 			return &shownContext{v, s, *full}, nil
 		})
 	}
-	return cmd
 }
 
 // printWire prints the parts of a request body that come from the context.

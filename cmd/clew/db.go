@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -15,6 +16,7 @@ import (
 	"github.com/clew-dev/clew/blob"
 	gatewaydb "github.com/clew-dev/clew/gateway/postgres"
 	"github.com/clew-dev/clew/internal/database"
+	"github.com/clew-dev/clew/internal/home"
 	"github.com/clew-dev/clew/internal/jobs"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/session/postgres"
@@ -43,85 +45,78 @@ type dbSession struct {
 
 var dbActions = []string{"migrate", "import", "export", "key", "delete", "purge", "gc"}
 
-func newDB() *cobra.Command {
-	cmd := newCommand("db", groupOther)
+// dbFlags are the flags of db.
+type dbFlags struct {
+	db, tenant, older, blobs, grace             string
+	drop, all, allTenants, text, yes, dry, take bool
+
+	here string // where large output is on this machine
+}
+
+func newDB(cmd *cobra.Command) runFunc {
 	cmd.ValidArgs = dbActions
-	database := cmd.Flags().String("db", "", "the database, as a connection string or `URL` (default: setting database); what it does not say, the environment says")
-	tenant := cmd.Flags().String("tenant", "", "whose sessions they are; a tenant sees no others")
-	drop := cmd.Flags().Bool("drop", false, "key: read a key from standard input, and make it worthless")
-	var removal dbRemoval
-	removal.add(cmd)
-	jsonFlag(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+	var fl dbFlags
+	f := cmd.Flags()
+	f.StringVar(&fl.db, "db", "", "the database, as a connection string or `URL` (default: setting database); what it does not say, the environment says")
+	f.StringVar(&fl.tenant, "tenant", "", "whose sessions they are; a tenant sees no others")
+	f.BoolVar(&fl.drop, "drop", false, "key: read a key from standard input, and make it worthless")
+	f.StringVar(&fl.older, "older", "", "delete: what was used last so long ago, such as `30d` or 12h")
+	f.BoolVar(&fl.all, "all", false, "delete: all sessions of the tenant")
+	f.BoolVar(&fl.allTenants, "all-tenants", false, "delete: of every tenant")
+	f.BoolVar(&fl.text, "text", false, "purge: read a text, and overwrite it wherever it stands")
+	f.StringVar(&fl.grace, "grace", "7d", "gc: for how long content is kept that nothing refers to, such as `7d` or 12h")
+	f.BoolVar(&fl.take, "take-over", false, "delete, purge, gc: the large output is this database's alone, though another one has left its mark there")
+	f.StringVar(&fl.blobs, "blobs", "", "the `FOLDER` or s3:// address of large output (default: setting blobs)")
+	f.BoolVar(&fl.yes, "yes", false, "delete, purge, gc: do not ask")
+	f.BoolVar(&fl.dry, "dry-run", false, "purge, gc: show what would be done, and do nothing")
+	return func(args []string) (result, error) {
 		action, args := args[0], args[1:]
-		switch {
-		case !slices.Contains(dbActions, action):
-			return usagef("db: no action %q; there are %s", action, strings.Join(dbActions, ", "))
-		case action == "migrate" && len(args) > 0:
-			return usagef("db migrate: unexpected argument %q", args[0])
-		case action == "import" && len(args) == 0:
-			return usagef("db import: name the session files")
-		case action == "export" && len(args) != 2:
-			return usagef("db export: give the id of a session and the file to write")
-		case action == "key" && len(args) != 1 && !*drop || *drop && len(args) > 0:
-			return usagef("db key: give the name of a tenant, or --drop and a key on standard input")
+		if err := fl.check(action, args); err != nil {
+			return nil, err
 		}
-		if err := removal.usage(action, args); err != nil {
-			return err
-		}
-		if *database == "" {
-			s, err := loadSettings(nil)
-			if err != nil {
-				return err
-			}
-			*database = s.DB
-		}
-		cfg, err := pgxpool.ParseConfig(*database)
+		set, err := loadSettings(nil)
 		if err != nil {
-			return usagef("db: --db is no connection string: %w", err) // pgx leaves the password out
+			return nil, err
+		}
+		cfg, err := pgxpool.ParseConfig(cmp.Or(fl.db, set.DB))
+		if err != nil {
+			return nil, usagef("db: --db is no connection string: %w", err) // pgx leaves the password out
 		}
 		pool, err := pgxpool.NewWithConfig(cmd.Context(), cfg)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		defer pool.Close()
-		r := &dbReport{Action: action, Sessions: []dbSession{}, DryRun: removal.dry}
-		switch {
-		case action == "migrate":
+		h, err := home.Default()
+		if err != nil && action != "migrate" && action != "key" {
+			return nil, err
+		}
+		fl.here = h.Database()
+		fl.blobs = cmp.Or(fl.blobs, set.Blobs, fl.here)
+		r := &dbReport{Action: action, Sessions: []dbSession{}, DryRun: fl.dry}
+		switch action {
+		case "migrate":
 			if err = postgres.Migrate(cmd.Context(), pool); err == nil {
 				err = jobs.Migrate(cmd.Context(), pool)
 			}
-		case *drop:
-			err = dropKey(cmd, pool)
-		case action == "key":
-			r.Key, err = gatewaydb.AddKey(cmd.Context(), pool, args[0])
-		case action == "delete":
-			r.Deleted, err = removal.delete(cmd, pool, *tenant, args)
-		case action == "gc":
-			r.Collected, err = removal.collect(cmd, pool)
-		case action == "purge":
-			r.Purged, err = removal.purge(cmd, pool, *tenant, args)
-		default:
-			var where string
-			if where, _, err = removal.beside(); err == nil {
-				err = r.move(cmd.Context(), pool, *tenant, where, args)
-			}
-		}
-		if err != nil && !r.any() {
-			if action == "key" {
+		case "key":
+			if r.Key, err = changeKeys(cmd, pool, args); err != nil {
 				err = fmt.Errorf("db key: %w", err)
 			}
-			return err
+		case "delete":
+			r.Deleted, err = fl.delete(cmd, pool, args)
+		case "gc":
+			r.Collected, err = fl.collect(cmd, pool)
+		case "purge":
+			r.Purged, err = fl.purge(cmd, pool, args)
+		default:
+			err = r.move(cmd.Context(), pool, &fl, args)
 		}
-		if (action == "delete" && r.Deleted == nil) || (action == "purge" && r.Purged == nil) || (action == "gc" && r.Collected == nil) {
-			return err // the user said no
+		if err != nil && !r.any() {
+			return nil, err
 		}
-		if shown := show(cmd, r); err == nil {
-			err = shown
-		}
-		return err
+		return r, err
 	}
-	return cmd
 }
 
 // any reports whether something was done, or found, before a failure.
@@ -130,24 +125,54 @@ func (r *dbReport) any() bool {
 	return len(r.Sessions) > 0 || p != nil && len(p.Places)+len(p.Left) > 0 || d != nil && d.Sessions+d.Measures+d.Events > 0 || c != nil && c.Deleted+c.Measures > 0
 }
 
-// dropKey takes a key back that stands on standard input.
-func dropKey(cmd *cobra.Command, pool *pgxpool.Pool) error {
+// check says what is wrong with the arguments.
+func (fl *dbFlags) check(action string, args []string) error {
+	switch {
+	case !slices.Contains(dbActions, action):
+		return usagef("db: no action %q; there are %s", action, strings.Join(dbActions, ", "))
+	case (action == "migrate" || action == "gc") && len(args) > 0:
+		return usagef("db %s: unexpected argument %q", action, args[0])
+	case action == "import" && len(args) == 0:
+		return usagef("db import: name the session files")
+	case action == "export" && len(args) != 2:
+		return usagef("db export: give the id of a session and the file to write")
+	case action == "key" && len(args) != 1 && !fl.drop || fl.drop && len(args) > 0:
+		return usagef("db key: give the name of a tenant, or --drop and a key on standard input")
+	case action == "delete" && len(args) > 1:
+		return usagef("db delete: unexpected argument %q", args[1])
+	case action == "delete" && len(args) == 0 && fl.older == "" && !fl.all:
+		return usagef("db delete: give the id of a session, --older, or --all")
+	case action == "delete" && len(args) > 0 && (fl.all || fl.allTenants):
+		return usagef("db delete: a session, or all of them")
+	case action == "purge" && fl.text && len(args) > 0:
+		return usagef("db purge: --text takes no argument; give the text on standard input")
+	case action == "purge" && !fl.text && len(args) != 2:
+		return usagef("db purge: give a session and the entry that holds the secret, or the secret on standard input with --text")
+	}
+	return nil
+}
+
+// changeKeys makes a key for a tenant, or takes the one back that stands on standard input.
+func changeKeys(cmd *cobra.Command, pool *pgxpool.Pool, args []string) (string, error) {
+	if len(args) > 0 {
+		return gatewaydb.AddKey(cmd.Context(), pool, args[0])
+	}
 	key, err := io.ReadAll(io.LimitReader(cmd.InOrStdin(), 1<<10))
 	if err != nil {
-		return err
+		return "", err
 	}
-	return gatewaydb.DropKey(cmd.Context(), pool, strings.TrimSpace(string(key)))
+	return "", gatewaydb.DropKey(cmd.Context(), pool, strings.TrimSpace(string(key)))
 }
 
 // move moves sessions with their large output, until one can't be.
-func (r *dbReport) move(ctx context.Context, pool *pgxpool.Pool, tenant, blobs string, args []string) error {
-	db, err := postgres.New(ctx, pool, tenant)
+func (r *dbReport) move(ctx context.Context, pool *pgxpool.Pool, fl *dbFlags, args []string) error {
+	db, err := postgres.New(ctx, pool, fl.tenant)
 	if err != nil {
 		return err
 	}
 	if r.Action == "export" {
 		m := dbSession{File: args[1], ID: args[0]}
-		m.Entries, err = db.Export(ctx, m.ID, m.File, m.output(tenant, blobs, false))
+		m.Entries, err = db.Export(ctx, m.ID, m.File, m.output(fl, false))
 		if err == nil {
 			r.Sessions = append(r.Sessions, m)
 		}
@@ -158,7 +183,7 @@ func (r *dbReport) move(ctx context.Context, pool *pgxpool.Pool, tenant, blobs s
 		if m.File, err = resolveSession(ctx, name); err != nil {
 			return err
 		}
-		h, n, err := db.Import(ctx, m.File, m.output(tenant, blobs, true))
+		h, n, err := db.Import(ctx, m.File, m.output(fl, true))
 		if err != nil {
 			return err
 		}
@@ -168,14 +193,14 @@ func (r *dbReport) move(ctx context.Context, pool *pgxpool.Pool, tenant, blobs s
 	return nil
 }
 
-// output copies a session's large output from beside its file to where blobs says, or back.
-func (m *dbSession) output(tenant, blobs string, in bool) func(context.Context, session.Store) error {
+// output copies a session's large output from beside its file to where --blobs says, or back.
+func (m *dbSession) output(fl *dbFlags, in bool) func(context.Context, session.Store) error {
 	return func(ctx context.Context, s session.Store) error {
 		file, err := clew.FileBlobs(m.File)
 		if err != nil {
 			return err
 		}
-		to, err := database.Blobs(blobs, tenant, s.Header().ID)
+		to, err := database.Blobs(fl.blobs, fl.tenant, s.Header().ID)
 		if err != nil {
 			return err
 		}

@@ -39,6 +39,9 @@ func describe(e *session.Entry) described {
 	return d
 }
 
+// of is the line of the entry with an id.
+func (d described) of(id string) string { return short(id, maxID) + "  " + d.Kind + "  " + d.line() }
+
 // line is Text and Tail.
 func (d described) line() string { return joinWords(d.Text, d.Tail) }
 

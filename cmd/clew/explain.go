@@ -58,20 +58,18 @@ type describedCheckpoint struct {
 	Text string `json:"text,omitempty"`
 }
 
-func newExplain() *cobra.Command {
+func newExplain(cmd *cobra.Command) runFunc {
 	var policy policyFlags
-	cmd := newCommand("explain", groupLook)
 	policy.add(cmd)
 	fates := cmd.Flags().Bool("fates", false, "list what became of each entry on the path")
 	presets := cmd.Flags().Bool("presets", false, "compare what each preset would do")
-	jsonFlag(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+	return func(args []string) (result, error) {
 		if *presets && (*fates || cmd.Flags().Changed("preset")) {
-			return usagef("--presets compares all presets; leave --preset and --fates away")
+			return nil, usagef("--presets compares all presets; leave --preset and --fates away")
 		}
 		p, err := policy.policy(cmd)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		return withSession(cmd, args[0], true, func(f kept) (result, error) {
 			if *presets {
@@ -85,7 +83,6 @@ func newExplain() *cobra.Command {
 			return e, err
 		})
 	}
-	return cmd
 }
 
 // presetsReport is what explain --presets --json prints.

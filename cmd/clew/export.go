@@ -36,38 +36,33 @@ type exportReport struct {
 }
 
 type exportFlags struct {
-	to, out, leaf         string
+	to, out               string
 	full, force, noRedact bool
 }
 
-func newExport() *cobra.Command {
+func newExport(cmd *cobra.Command) runFunc {
 	var fl exportFlags
-	cmd := newCommand("export", groupChange)
 	f := cmd.Flags()
 	can := formatNames(writableFormats())
 	choiceFlag(cmd, &fl.to, "to", "the format to write (also --format)", can)
 	f.Var(choice{&fl.to, can}, "format", "as --to")
 	_ = f.MarkHidden("format")
 	f.StringVarP(&fl.out, "out", "o", "", "the file to write (default: standard output)")
-	f.StringVar(&fl.leaf, "leaf", "", "write the path to this entry (an id or the beginning of one)")
+	f.String("leaf", "", "write the path to this entry (an id or the beginning of one)")
 	f.BoolVar(&fl.full, "full", false, "write the whole path, not only the context")
 	f.BoolVar(&fl.noRedact, "no-redact", false, "keep keys, tokens and passwords")
 	f.BoolVar(&fl.force, "force", false, "overwrite an existing file")
-	jsonFlag(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := fl.check(can, wantsJSON(cmd)); err != nil {
-			return err
+	return func(args []string) (result, error) {
+		switch toFile := fl.out != "" && fl.out != "-"; {
+		case fl.to == "":
+			return nil, usagef("export: name the format with --to: %s", strings.Join(can, ", "))
+		case wantsJSON(cmd) && !toFile:
+			return nil, usagef("export: --json reports on a file; name it with --out")
+		case !toFile:
+			fl.out = "-"
 		}
-		r, err := fl.export(cmd, args[0])
-		if err != nil {
-			return err
-		}
-		if fl.out == "" { // the output is the export
-			cmd.SetOut(cmd.ErrOrStderr())
-		}
-		return show(cmd, r)
+		return withSession(cmd, args[0], true, func(f kept) (result, error) { return fl.export(cmd, f) })
 	}
-	return cmd
 }
 
 func writableFormats() (list []transcript.Format) {
@@ -79,26 +74,8 @@ func writableFormats() (list []transcript.Format) {
 	return append(list, formatHTML)
 }
 
-func (fl *exportFlags) check(can []string, asJSON bool) error {
-	if fl.out == "-" {
-		fl.out = ""
-	}
-	switch {
-	case fl.to == "":
-		return usagef("export: name the format with --to: %s", strings.Join(can, ", "))
-	case asJSON && fl.out == "":
-		return usagef("export: --json reports on a file; name it with --out")
-	}
-	return nil
-}
-
-func (fl *exportFlags) export(cmd *cobra.Command, name string) (*exportReport, error) {
-	f, err := openSession(cmd, name, true)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	leaf, err := leafOf(cmd, f, "leaf", fl.leaf)
+func (fl *exportFlags) export(cmd *cobra.Command, f kept) (result, error) {
+	leaf, err := leafOf(cmd, f, "leaf")
 	if err != nil {
 		return nil, err
 	}
@@ -107,16 +84,19 @@ func (fl *exportFlags) export(cmd *cobra.Command, name string) (*exportReport, e
 	bar.say("writing %s", fl.to)
 	r := &exportReport{File: f.Path(), Format: transcript.Format(fl.to), Out: fl.out, Full: fl.full, Notes: []transcript.Note{}}
 	write := func(w io.Writer) error {
-		n := &counted{w: w}
-		err := fl.write(cmd.Context(), n, f, leaf, r)
-		if r.Bytes = n.n; err != nil && n.err == nil {
-			err = fmt.Errorf("export %s: %w", f.Path(), err)
+		if err := fl.write(cmd.Context(), w, f, leaf, r); err != nil {
+			return fmt.Errorf("export %s: %w", f.Path(), err)
 		}
-		return err
+		return nil
 	}
-	if fl.out != "" {
-		err = writeWhole("export", fl.out, 0o600, fl.force, write)
-		bar.done()
+	if fl.out != "-" {
+		if err := writeWhole("export", fl.out, 0o600, fl.force, write); err != nil {
+			return nil, err
+		}
+		info, err := os.Stat(fl.out)
+		if err == nil {
+			r.Bytes = info.Size()
+		}
 		return r, err
 	}
 	// It is made whole before any of it is written, so that an error leaves nothing.
@@ -125,8 +105,8 @@ func (fl *exportFlags) export(cmd *cobra.Command, name string) (*exportReport, e
 		return nil, err
 	}
 	bar.done()
-	r.Out = "-"
 	_, err = buf.WriteTo(cmd.OutOrStdout())
+	cmd.SetOut(cmd.ErrOrStderr()) // the output is the export
 	return r, err
 }
 
@@ -153,20 +133,6 @@ func (fl *exportFlags) write(ctx context.Context, w io.Writer, f session.Store, 
 	}
 	r.Messages, r.Notes = done.Messages, append(r.Notes, done.Report.Notes...)
 	return nil
-}
-
-// counted counts what is written and remembers an error of its writer.
-type counted struct {
-	w   io.Writer
-	n   int64
-	err error
-}
-
-func (c *counted) Write(p []byte) (int, error) {
-	n, err := c.w.Write(p)
-	c.n += int64(n)
-	c.err = err
-	return n, err
 }
 
 // writeWhole writes a file that others read, whole or not at all.

@@ -11,61 +11,34 @@ import (
 	"github.com/clew-dev/clew/session/jsonl"
 )
 
-func newFork() *cobra.Command {
-	cmd := forkCommand(newCommand("fork", groupChange))
-	cmd.ValidArgsFunction = completeTarget
-	return cmd
-}
-
-func newClone() *cobra.Command {
-	return forkCommand(newCommand("clone", groupChange))
-}
-
 // forkReport is what fork and clone print as JSON.
 type forkReport struct {
-	File    string `json:"file"`
-	Out     string `json:"out"`
-	ID      string `json:"id"`
-	At      string `json:"at,omitempty"`
-	Before  string `json:"before,omitempty"`
-	Text    string `json:"text,omitempty"`
-	Entries int    `json:"entries"`
-	Added   int    `json:"added"`
-	Closed  int    `json:"settled,omitempty"`
-	Output  int    `json:"output,omitempty"`
-	Leaf    string `json:"leaf,omitempty"`
+	File string `json:"file"`
+	*clew.Forked
 	contextSize
 
 	at string // in words
 }
 
-func forkCommand(cmd *cobra.Command) *cobra.Command {
+// newFork makes fork, and clone, which takes no target.
+func newFork(cmd *cobra.Command) runFunc {
 	out := cmd.Flags().StringP("out", "o", "", "the file to write, or a folder (default: beside FILE, named by time and id)")
-	jsonFlag(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+	return func(args []string) (result, error) {
 		switch {
 		case args[0] == "-":
-			return usagef("%s: a new session records the file it comes from, and standard input has no name; name a file", cmd.Name())
+			return nil, usagef("%s: a new session records the file it comes from, and standard input has no name; name a file", cmd.Name())
 		case *out == "-":
-			return usagef("%s: --out -: a session can't be written to standard output; name a file", cmd.Name())
+			return nil, usagef("%s: --out -: a session can't be written to standard output; name a file", cmd.Name())
 		case *out == "" && cmd.Flags().Changed("out"):
-			return usagef("%s: --out is empty; name a file or a folder, or leave it out", cmd.Name())
+			return nil, usagef("%s: --out is empty; name a file or a folder, or leave it out", cmd.Name())
+		case len(args) > 1 && isRoot(args[1]):
+			return nil, usagef("%s: nothing comes before the first entry; name an entry; the first message gives an empty session", cmd.Name())
 		}
-		target := ""
-		if len(args) > 1 {
-			target = args[1]
-			if isRoot(target) {
-				return usagef("%s: nothing comes before the first entry; name an entry; the first message gives an empty session", cmd.Name())
-			}
-		}
-		return withSession(cmd, args[0], true, func(f kept) (result, error) {
-			return runFork(cmd, f, target, len(args) > 1, *out)
-		})
+		return withSession(cmd, args[0], true, func(f kept) (result, error) { return runFork(cmd, f, args[1:], *out) })
 	}
-	return cmd
 }
 
-func runFork(cmd *cobra.Command, f kept, target string, given bool, out string) (*forkReport, error) {
+func runFork(cmd *cobra.Command, f kept, target []string, out string) (result, error) {
 	ctx := cmd.Context()
 	if _, err := onFile(f); err != nil {
 		return nil, err
@@ -75,16 +48,12 @@ func runFork(cmd *cobra.Command, f kept, target string, given bool, out string) 
 		return nil, err
 	}
 	opt := clew.ForkOptions{CloseOpenCalls: true, Hooks: hooks}
-	if given {
-		e, err := findTarget(ctx, f, target)
-		if err != nil {
+	if len(target) > 0 {
+		if opt.At, _, err = findTarget(ctx, f, target[0]); err != nil {
 			return nil, err
 		}
-		opt.At = e.ID
 	}
-	bar := newProgress(cmd)
-	defer bar.done()
-	bar.say("copying the path")
+	defer working(cmd, "copying the path")()
 	done, err := clew.Fork(ctx, f.Path(), out, opt)
 	if err != nil {
 		return nil, err
@@ -93,28 +62,20 @@ func runFork(cmd *cobra.Command, f kept, target string, given bool, out string) 
 	if done.Path == "" {
 		return nil, &session.Error{Op: cmd.Name(), Subject: f.Path(), Err: errors.New(done.Why)}
 	}
-	r := &forkReport{
-		File: f.Path(), Out: done.Path, ID: done.ID, At: done.At, Before: done.Before, Text: done.Text,
-		Entries: done.Entries, Added: done.Added, Closed: done.Closed, Output: done.Output, Leaf: done.Leaf,
-	}
+	r := &forkReport{File: f.Path(), Forked: done}
 	if r.at, err = inWords(ctx, f, r.At); err != nil {
 		return nil, err
 	}
-	return r, r.look(cmd)
-}
-
-// look looks at what was written.
-func (r *forkReport) look(cmd *cobra.Command) (err error) {
-	f, err := jsonl.Open(cmd.Context(), r.Out, jsonl.Options{ReadOnly: true})
+	made, err := jsonl.Open(ctx, done.Path, jsonl.Options{ReadOnly: true})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	return r.measure(cmd.Context(), f, r.Leaf)
+	defer made.Close()
+	return r, r.measure(ctx, made, r.Leaf)
 }
 
 func (r *forkReport) text(rep *report) {
-	rep.row("written", "%s", r.Out)
+	rep.row("written", "%s", r.Path)
 	rep.row("session", "%s, made of %s", r.ID, r.File)
 	rep.place("up to", r.at, "before the first entry")
 	if r.Before != "" {
@@ -129,8 +90,6 @@ func (r *forkReport) text(rep *report) {
 	if r.Output > 0 {
 		rep.row("output", "%s copied from beside the file", count(r.Output, "large output"))
 	}
-	if r.Closed > 0 {
-		rep.row("settled", "%s got a result that says so", count(r.Closed, "interrupted call"))
-	}
+	rep.settled(r.Closed)
 	r.write(rep)
 }

@@ -406,27 +406,26 @@ func (c *traffic) summary() string {
 	return text
 }
 
-func newGateway() *cobra.Command {
-	cmd := newCommand("gateway", groupOther)
+func newGateway(cmd *cobra.Command) runFunc {
 	var g gatewayFlags
 	g.add(cmd)
 	listen := cmd.Flags().String("listen", "", "address to answer at (default 127.0.0.1:8790)")
 	asJSON := cmd.Flags().Bool("json", false, "print a line of JSON for each request; clew help json describes it")
 	exposed := cmd.Flags().Bool("plain", false, "answer other machines without TLS; everyone on the way can read keys and prompts")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+	return func([]string) (result, error) {
 		log := slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), nil))
 		disconnect, err := g.connect(cmd, log)
 		if err != nil {
-			return fmt.Errorf("gateway: %w", err)
+			return nil, fmt.Errorf("gateway: %w", err)
 		}
 		defer disconnect()
 		cfg, file, err := g.settings()
 		if err != nil {
-			return err
+			return nil, err
 		}
 		addr := cmp.Or(*listen, file.Listen, "127.0.0.1:8790")
 		if err := mayListen(addr, &file, *exposed); err != nil {
-			return err
+			return nil, err
 		}
 		w := cmd.ErrOrStderr()
 		if *asJSON {
@@ -441,7 +440,7 @@ func newGateway() *cobra.Command {
 		cfg.Logger = log
 		s, err := startGateway(&g, cfg, addr, cmp.Or(g.admin, file.Admin), seen)
 		if err != nil {
-			return fmt.Errorf("gateway: %w", err)
+			return nil, fmt.Errorf("gateway: %w", err)
 		}
 		scheme := "http"
 		s.file = file
@@ -449,7 +448,7 @@ func newGateway() *cobra.Command {
 		if file.Cert != "" {
 			pair, err := tls.LoadX509KeyPair(file.Cert, file.CertKey)
 			if err != nil {
-				return errors.Join(fmt.Errorf("gateway: --config %s: cert, certKey: %w", g.config, err), s.l.Close())
+				return nil, errors.Join(fmt.Errorf("gateway: --config %s: cert, certKey: %w", g.config, err), s.l.Close())
 			}
 			scheme, s.l = "https", tls.NewListener(s.l, &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12})
 		}
@@ -477,9 +476,8 @@ func newGateway() *cobra.Command {
 		}()
 		err = s.serve(ctx)
 		fmt.Fprintln(cmd.ErrOrStderr(), seen.summary())
-		return err
+		return nil, err
 	}
-	return cmd
 }
 
 // mayListen refuses addresses that other machines can reach, unless they need a key and

@@ -20,21 +20,19 @@ const hookTime = 10 * time.Second
 // hookPrograms are those that run hooks and put what these print into the context.
 var hookPrograms = []string{"claude-code", "codex"}
 
-func newHook() *cobra.Command {
-	cmd := newCommand("hook", groupOther)
+func newHook(cmd *cobra.Command) runFunc {
 	cmd.ValidArgs = hookPrograms
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+	return func(args []string) (result, error) {
 		if !slices.Contains(hookPrograms, args[0]) {
-			return usagef("hook: %s: there are %s", args[0], strings.Join(hookPrograms, ", "))
+			return nil, usagef("hook: %s: there are %s", args[0], strings.Join(hookPrograms, ", "))
 		}
 		ctx, stop := context.WithTimeout(cmd.Context(), hookTime)
 		defer stop()
 		h := lost.Hook{Program: args[0], Log: hookLog(), Now: time.Now}
 		// The agent must not be held up by what fails here: the log has it.
 		_, _ = io.WriteString(cmd.OutOrStdout(), h.Answer(ctx, cmd.InOrStdin()))
-		return nil
+		return nil, nil
 	}
-	return cmd
 }
 
 // hookLog is the file in which runs of hooks are noted, empty where there is no place for it.

@@ -38,17 +38,8 @@ func mentioning(ctx context.Context, s session.Store, text string) iter.Seq2[*se
 	}
 }
 
-// findEntry returns the entry whose id is given, or the only one whose id
-// begins so.
-func findEntry(ctx context.Context, s session.Store, id string) (*session.Entry, error) {
-	whole, err := findID(ctx, s, id)
-	if err != nil {
-		return nil, err
-	}
-	return s.Get(ctx, whole)
-}
-
-// findID is findEntry for the id alone. It costs a look at the bytes of the file.
+// findID returns the id of an entry, or the only one that begins so. It costs a look at the
+// bytes of the file.
 func findID(ctx context.Context, s session.Store, id string) (string, error) {
 	if id == "" {
 		return "", usagef("an empty entry id; clew tree lists the ids")

@@ -34,6 +34,15 @@ type importedFile struct {
 	Notes    []transcript.Note `json:"notes"`
 }
 
+// importedFiles is what import prints.
+type importedFiles []*importedFile
+
+func (all importedFiles) text(rep *report) {
+	for _, r := range all {
+		r.text(rep)
+	}
+}
+
 // importedRewrite is a place where the other program shortened its context.
 type importedRewrite struct {
 	Kind         string `json:"kind"`
@@ -51,47 +60,37 @@ type importFlags struct {
 	pick       int
 }
 
-func newImport() *cobra.Command {
+func newImport(cmd *cobra.Command) runFunc {
 	var fl importFlags
-	cmd := newCommand("import", groupChange)
 	f := cmd.Flags()
 	choiceFlag(cmd, &fl.from, "from", "the format of the files (default: recognized by content)", formatNames(transcript.Formats()))
 	f.StringVarP(&fl.out, "out", "o", "", "the file or folder to write, or - for standard output (default: NAME.clew.jsonl here)")
 	f.BoolVar(&fl.force, "force", false, "overwrite an existing file")
 	f.BoolVar(&fl.sidechains, "sidechains", false, "include what sub-agents did, as separate branches")
 	f.IntVar(&fl.pick, "session", 1, "which session to read from a file that holds several")
-	jsonFlag(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+	return func(args []string) (result, error) {
 		if err := fl.check(args, wantsJSON(cmd)); err != nil {
-			return err
+			return nil, err
 		}
-		done := []importedFile{}
+		var done importedFiles
 		var failed error
 		for _, name := range args {
 			r, err := fl.importFile(cmd, name, len(args) > 1)
-			if err != nil {
-				if cmd.Context().Err() != nil {
-					return cmd.Context().Err()
-				}
-				fmt.Fprintf(cmd.ErrOrStderr(), "clew: %s\n", printable(advise(err).Error()))
+			switch {
+			case err == nil:
+				done = append(done, r)
+			case cmd.Context().Err() != nil:
+				return nil, cmd.Context().Err()
+			default:
+				complain(cmd, err)
 				failed = errSilent
-				continue
-			}
-			done = append(done, *r)
-			if !wantsJSON(cmd) && fl.out != "-" {
-				if err := show(cmd, r); err != nil {
-					return err
-				}
 			}
 		}
-		if wantsJSON(cmd) && len(done) > 0 {
-			if err := printJSON(cmd, done); err != nil {
-				return err
-			}
+		if len(done) == 0 || fl.out == "-" {
+			return nil, failed
 		}
-		return failed
+		return done, failed
 	}
-	return cmd
 }
 
 func formatNames(list []transcript.Format) (names []string) {
@@ -117,8 +116,6 @@ func (fl *importFlags) check(args []string, asJSON bool) error {
 
 // importFile reads one file and writes the session.
 func (fl *importFlags) importFile(cmd *cobra.Command, name string, several bool) (*importedFile, error) {
-	bar := newProgress(cmd)
-	defer bar.done()
 	if name != "-" {
 		path, err := resolveSession(cmd.Context(), name)
 		if err != nil {
@@ -126,7 +123,7 @@ func (fl *importFlags) importFile(cmd *cobra.Command, name string, several bool)
 		}
 		name = path
 	}
-	bar.say("reading %s", name)
+	defer working(cmd, "importing %s", name)()
 	t, err := fl.read(cmd, name)
 	if err != nil {
 		return nil, importError("import", name, err)
@@ -135,7 +132,6 @@ func (fl *importFlags) importFile(cmd *cobra.Command, name string, several bool)
 	if err != nil {
 		return nil, err
 	}
-	bar.say("writing %s", out)
 	if out == "-" {
 		err = printSession(cmd.OutOrStdout(), t)
 	} else {

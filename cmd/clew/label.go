@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -22,38 +23,25 @@ type labelReport struct {
 	entry string // in words
 }
 
-func newLabel() *cobra.Command {
-	cmd := newCommand("label", groupChange)
-	cmd.ValidArgsFunction = completeTarget
-	jsonFlag(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+func newLabel(cmd *cobra.Command) runFunc {
+	return func(args []string) (_ result, err error) {
 		label := ""
 		if len(args) > 2 {
-			var err error
 			if label, err = cleanLabel(cmd, "a label", args[2]); err != nil {
-				return err
+				return nil, err
 			}
 		}
-		if isRoot(label) {
-			return errRootLabel(cmd, label)
-		}
 		if isRoot(args[1]) {
-			return usagef("label: %s means the start of the session, where there is nothing to label; name an entry", args[1])
+			return nil, usagef("label: %s means the start of the session, where there is nothing to label; name an entry", args[1])
 		}
 		return withLog(cmd, args[0], func(f kept, log *session.Log) (result, error) {
-			return setLabel(cmd, f, log, args[1], label)
+			return setLabel(cmd.Context(), f, log, args[1], label)
 		})
 	}
-	return cmd
 }
 
-func errRootLabel(cmd *cobra.Command, label string) error {
-	return usagef("%s: %q means the start of the session, so it can't be a label; choose another one", cmd.Name(), label)
-}
-
-func setLabel(cmd *cobra.Command, f kept, log *session.Log, id, label string) (*labelReport, error) {
-	ctx := cmd.Context()
-	id, labels, err := findTargetID(ctx, f, id)
+func setLabel(ctx context.Context, f kept, log *session.Log, target, label string) (result, error) {
+	id, labels, err := findTarget(ctx, f, target)
 	if err != nil {
 		return nil, err
 	}
@@ -69,10 +57,9 @@ func setLabel(cmd *cobra.Command, f kept, log *session.Log, id, label string) (*
 	if label == "" && r.Was == "" {
 		return nil, &session.Error{Op: "label", Subject: id, Err: errors.New("it has no label"), Hint: "clew tree --filter labeled " + f.Path() + " lists the labels"}
 	}
-	if r.entry, err = inWords(ctx, f, id); err != nil || label == r.Was {
-		return r, err
+	if r.entry, err = inWords(ctx, f, id); err == nil && label != r.Was {
+		_, err = log.Append(ctx, session.NewLabel(id, label))
 	}
-	_, err = log.Append(ctx, session.NewLabel(id, label))
 	return r, err
 }
 
@@ -107,14 +94,6 @@ func (r *report) changed(name, now, was string) {
 	r.row(name, "%s", line)
 }
 
-func newPin() *cobra.Command {
-	return pinCommand(true, newCommand("pin", groupChange))
-}
-
-func newUnpin() *cobra.Command {
-	return pinCommand(false, newCommand("unpin", groupChange))
-}
-
 // pinReport is what pin and unpin print as JSON.
 type pinReport struct {
 	File    string   `json:"file"`
@@ -127,89 +106,78 @@ type pinReport struct {
 	on      bool
 }
 
-func pinCommand(on bool, cmd *cobra.Command) *cobra.Command {
-	jsonFlag(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+// newPin makes pin and unpin.
+func newPin(cmd *cobra.Command) runFunc {
+	return func(args []string) (result, error) {
 		return withLog(cmd, args[0], func(f kept, log *session.Log) (result, error) {
-			var ids []string
-			for _, arg := range args[1:] {
-				id, err := findID(cmd.Context(), f, arg)
-				if err != nil {
-					return nil, err
-				}
-				ids = append(ids, id)
-			}
-			path, err := session.ContextPath(cmd.Context(), f, log.Leaf(), ids...)
-			if err != nil {
-				return nil, err
-			}
-			entries, err := entriesToPin(cmd, f, path, ids)
-			if err != nil {
-				return nil, err
-			}
-			r := pinReport{File: f.Path(), Changed: []string{}}
-			before := session.Pins(path)
-			var drafts []session.Draft
-			for _, e := range entries {
-				switch pinned := slices.Contains(before, e.ID); {
-				case pinned != on:
-					drafts = append(drafts, session.NewPin(e.ID, on))
-					r.Changed = append(r.Changed, e.ID)
-				case !on:
-					return nil, &session.Error{Op: "unpin", Subject: e.ID, Err: fmt.Errorf("it is not pinned"), Hint: "clew explain " + f.Path() + " lists the pins"}
-				}
-			}
-			written, err := log.Append(cmd.Context(), drafts...)
-			if err != nil {
-				return nil, err
-			}
-			path = append(path, written...)
-			r.Pins = append([]string{}, session.Pins(path)...)
-			if on {
-				r.Late = tooLate(path, r.Changed)
-			}
-			r.entries, r.on = entries, on
-			return &r, nil
+			r := &pinReport{File: f.Path(), Changed: []string{}, on: cmd.Name() == "pin"}
+			return r, r.pin(cmd, f, log, args[1:])
 		})
 	}
-	return cmd
 }
 
-// entriesToPin finds the entries that are named. Only what the model reads can be
-// pinned, and only what is on the path to the leaf.
-func entriesToPin(cmd *cobra.Command, s session.Store, path []*session.Entry, ids []string) ([]*session.Entry, error) {
-	on := map[string]*session.Entry{}
-	for _, e := range path {
-		on[e.ID] = e
-	}
-	var entries []*session.Entry
-	for _, id := range ids {
-		e, err := on[id], error(nil)
-		if e == nil {
-			e, err = s.Get(cmd.Context(), id)
-		}
+func (r *pinReport) pin(cmd *cobra.Command, f kept, log *session.Log, args []string) error {
+	ctx := cmd.Context()
+	var ids []string
+	for _, arg := range args {
+		id, err := findID(ctx, f, arg)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		switch e.Type {
-		case session.TypeMessage, session.TypeCustomMessage, session.TypeBranchSummary:
-		default:
-			return nil, &session.Error{
-				Op: cmd.Name(), Subject: e.ID, Err: fmt.Errorf("it is a %s, which the model is not sent", e.Type),
-				Hint: "name a message",
-			}
-		}
-		if on[id] == nil {
-			return nil, &session.Error{
-				Op: cmd.Name(), Subject: e.ID, Err: fmt.Errorf("it is not on the path to the leaf"),
-				Hint: "clew tree shows the path to the leaf",
-			}
-		}
-		if !slices.ContainsFunc(entries, func(o *session.Entry) bool { return o.ID == e.ID }) {
-			entries = append(entries, e)
+		if !slices.Contains(ids, id) {
+			ids = append(ids, id)
 		}
 	}
-	return entries, nil
+	path, err := session.ContextPath(ctx, f, log.Leaf(), ids...)
+	if err != nil {
+		return err
+	}
+	before := session.Pins(path)
+	var drafts []session.Draft
+	for _, id := range ids {
+		e, err := pinnable(cmd, f, path, id)
+		if err != nil {
+			return err
+		}
+		r.entries = append(r.entries, e)
+		switch pinned := slices.Contains(before, e.ID); {
+		case pinned != r.on:
+			drafts = append(drafts, session.NewPin(e.ID, r.on))
+			r.Changed = append(r.Changed, e.ID)
+		case !r.on:
+			return &session.Error{Op: "unpin", Subject: e.ID, Err: errors.New("it is not pinned"), Hint: "clew explain " + f.Path() + " lists the pins"}
+		}
+	}
+	written, err := log.Append(ctx, drafts...)
+	if err != nil {
+		return err
+	}
+	path = append(path, written...)
+	r.Pins = append([]string{}, session.Pins(path)...)
+	if r.on {
+		r.Late = tooLate(path, r.Changed)
+	}
+	return nil
+}
+
+// pinnable returns the entry with an id. Only what the model reads can be pinned, and only
+// what is on the path to the leaf.
+func pinnable(cmd *cobra.Command, s session.Store, path []*session.Entry, id string) (e *session.Entry, err error) {
+	at := slices.IndexFunc(path, func(e *session.Entry) bool { return e.ID == id })
+	if at >= 0 {
+		e = path[at]
+	} else if e, err = s.Get(cmd.Context(), id); err != nil {
+		return nil, err
+	}
+	switch e.Type {
+	case session.TypeMessage, session.TypeCustomMessage, session.TypeBranchSummary:
+	default:
+		return nil, &session.Error{Op: cmd.Name(), Subject: id, Err: fmt.Errorf("it is a %s, which the model is not sent", e.Type), Hint: "name a message"}
+	}
+	if at < 0 {
+		return nil, &session.Error{Op: cmd.Name(), Subject: id, Err: errors.New("it is not on the path to the leaf"), Hint: "clew tree shows the path to the leaf"}
+	}
+	return e, nil
 }
 
 // tooLate returns those of the ids whose entries a summary stands for.
@@ -231,8 +199,7 @@ func (r *pinReport) text(rep *report) {
 		case r.on:
 			word = "was pinned"
 		}
-		d := describe(e)
-		rep.row(word, "%s", cut(short(e.ID, maxID)+"  "+d.Kind+"  "+d.line(), rep.columns-reportMargin))
+		rep.place(word, describe(e).of(e.ID), "")
 	}
 	for _, id := range r.Late {
 		rep.row("note", "%s is already summarized, and a pin does not bring it back; clew undo does", short(id, maxID))
@@ -247,16 +214,14 @@ type nameReport struct {
 	Was  string `json:"was,omitempty"`
 }
 
-func newName() *cobra.Command {
-	cmd := newCommand("name", groupChange)
-	jsonFlag(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+func newName(cmd *cobra.Command) runFunc {
+	return func(args []string) (result, error) {
 		if len(args) == 1 {
 			return printName(cmd, args[0])
 		}
 		name, err := cleanLabel(cmd, "a name", args[1])
 		if err != nil {
-			return err
+			return nil, err
 		}
 		return withLog(cmd, args[0], func(f kept, log *session.Log) (result, error) {
 			r := &nameReport{File: f.Path(), Name: name}
@@ -266,11 +231,10 @@ func newName() *cobra.Command {
 			return r, err
 		})
 	}
-	return cmd
 }
 
 // printName prints the name alone, for scripts.
-func printName(cmd *cobra.Command, file string) error {
+func printName(cmd *cobra.Command, file string) (result, error) {
 	return withSession(cmd, file, true, func(f kept) (result, error) {
 		name, err := sessionNameOf(cmd, f)
 		switch {

@@ -55,19 +55,17 @@ type lsFlags struct {
 	program   string
 }
 
-func newLs() *cobra.Command {
+func newLs(cmd *cobra.Command) runFunc {
 	var fl lsFlags
-	cmd := newCommand("ls", groupLook)
 	names := formatNames(append([]transcript.Format{sessions.Clew}, sessions.Programs()...))
 	f := cmd.Flags()
 	f.BoolVar(&fl.all, "all", false, "list the sessions of all projects")
 	f.BoolVar(&fl.long, "long", false, "read every file completely: count its messages, find its name")
 	choiceFlag(cmd, &fl.program, "program", "list the sessions of this program alone: "+strings.Join(names, ", "), names)
-	jsonFlag(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+	return func(args []string) (result, error) {
 		out, err := fl.list(cmd, args)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if fl.long {
 			bar := newProgress(cmd)
@@ -75,14 +73,13 @@ func newLs() *cobra.Command {
 			for i := range out.Sessions {
 				bar.say("reading %d of %d: %s", i+1, len(out.Sessions), out.Sessions[i].Path)
 				if err := out.Sessions[i].count(cmd, out.db); err != nil {
-					return err
+					return nil, err
 				}
 			}
 			bar.done()
 		}
-		return show(cmd, out)
+		return out, nil
 	}
-	return cmd
 }
 
 func (fl *lsFlags) list(cmd *cobra.Command, args []string) (*sessionList, error) {

@@ -18,8 +18,7 @@ import (
 	"github.com/clew-dev/clew/transcript"
 )
 
-func newMCP() *cobra.Command {
-	cmd := newCommand("mcp", groupOther)
+func newMCP(cmd *cobra.Command) runFunc {
 	names, program := formatNames(sessions.Programs()), ""
 	flags := cmd.Flags()
 	choiceFlag(cmd, &program, "program", "read the sessions of this program alone: "+strings.Join(names, ", "), names)
@@ -27,43 +26,42 @@ func newMCP() *cobra.Command {
 	dir := flags.String("dir", "", "folder of the project (default: the current one)")
 	addr := flags.String("http", "", "answer over HTTP at this address of this machine")
 	secrets := flags.Bool("secrets", false, "do not mask keys and passwords in answers")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+	return func([]string) (result, error) {
 		cfg := mcpserver.Config{File: *file, Secrets: *secrets, Getenv: os.Getenv, Version: readVersion().Version}
 		if program != "" {
 			cfg.Programs = []transcript.Format{transcript.Format(program)}
 		}
 		var err error
 		if cfg.Dir, err = filepath.Abs(*dir); err != nil {
-			return err
+			return nil, err
 		}
 		if cfg.UserHome, err = os.UserHomeDir(); err != nil && *file == "" {
-			return fmt.Errorf("mcp: %w; name a file with --session", err)
+			return nil, fmt.Errorf("mcp: %w; name a file with --session", err)
 		}
 		s, err := mcpserver.New(cfg)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 		defer stop()
 		if *addr == "" {
-			return s.Stdio(ctx, cmd.InOrStdin(), cmd.OutOrStdout())
+			return nil, s.Stdio(ctx, cmd.InOrStdin(), cmd.OutOrStdout())
 		}
 		if err := gateway.CheckListen(*addr); errors.Is(err, gateway.ErrExposed) {
-			return usagef("mcp: --http %s: sessions are shown to this machine alone; write 127.0.0.1:PORT", *addr)
+			return nil, usagef("mcp: --http %s: sessions are shown to this machine alone; write 127.0.0.1:PORT", *addr)
 		} else if err != nil {
-			return usagef("mcp: --http: %w", err)
+			return nil, usagef("mcp: --http: %w", err)
 		}
 		l, err := net.Listen("tcp", *addr)
 		if err != nil {
-			return fmt.Errorf("mcp: %w; take another port", err)
+			return nil, fmt.Errorf("mcp: %w; take another port", err)
 		}
 		if _, err := fmt.Fprintf(cmd.ErrOrStderr(), "listening on http://%s\n", l.Addr()); err != nil {
-			return err
+			return nil, err
 		}
 		if err := serveHTTP(ctx, l, s.Handler(), 0); err != nil {
-			return fmt.Errorf("mcp: %w", err)
+			return nil, fmt.Errorf("mcp: %w", err)
 		}
-		return nil
+		return nil, nil
 	}
-	return cmd
 }

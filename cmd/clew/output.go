@@ -20,11 +20,6 @@ import (
 	"github.com/clew-dev/clew/internal/tui/widget"
 )
 
-// jsonFlag adds --json.
-func jsonFlag(cmd *cobra.Command) {
-	cmd.Flags().Bool("json", false, "print JSON; clew help json describes it")
-}
-
 // wantsJSON reports whether --json was given.
 func wantsJSON(cmd *cobra.Command) bool {
 	yes, _ := cmd.Flags().GetBool("json")
@@ -137,6 +132,13 @@ func newProgress(cmd *cobra.Command) *progress {
 		p.columns = terminalWidth(w)
 	}
 	return p
+}
+
+// working says what is being done until done is called.
+func working(cmd *cobra.Command, format string, args ...any) (done func()) {
+	p := newProgress(cmd)
+	p.say(format, args...)
+	return p.done
 }
 
 // say sets what is being done now.
@@ -360,26 +362,30 @@ func mayAsk(cmd *cobra.Command, does, instead string) error {
 	return usagef("%s: it asks before it %s, and there is no terminal to ask on; use %s", cmd.Name(), does, instead)
 }
 
+// errDeclined ends a command to which the user said no: exit code 0.
+var errDeclined = errors.New("declined")
+
 // confirm asks before a command does something, where there is a terminal to ask on. list,
-// which may be nil, writes what is asked about to where the question goes. false: the user
-// said no, and was told that nothing was done.
-func confirm(cmd *cobra.Command, does, instead, question, nothing string, list func(rep *report)) (bool, error) {
+// which may be nil, writes what is asked about to where the question goes. To no it says
+// that nothing was done, and returns errDeclined.
+func confirm(cmd *cobra.Command, does, instead, question, nothing string, list func(rep *report)) error {
 	if err := mayAsk(cmd, does, instead); err != nil {
-		return false, err
+		return err
 	}
 	w := cmd.ErrOrStderr()
 	if list != nil {
 		rep := &report{w: bufio.NewWriter(w), p: newPainter(cmd), columns: min(width(cmd), 100)}
 		list(rep)
 		if err := rep.w.Flush(); err != nil {
-			return false, err
+			return err
 		}
 	}
 	yes, err := askYes(cmd.InOrStdin(), w, question)
 	if err == nil && !yes {
 		fmt.Fprintln(w, nothing)
+		err = errDeclined
 	}
-	return yes, err
+	return err
 }
 
 // askYes asks a question; all but yes is no, also the end of the input.

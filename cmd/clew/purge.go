@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -22,64 +23,52 @@ type purgeReport struct {
 	ID     string `json:"id,omitempty"`
 	DryRun bool   `json:"dryRun"`
 	jsonl.Purged
-
-	refused bool // the user said no
 }
 
-func newPurge() *cobra.Command {
-	cmd := newCommand("purge", groupChange)
+func newPurge(cmd *cobra.Command) runFunc {
 	f := cmd.Flags()
 	yes := f.Bool("yes", false, "do not ask")
 	text := f.Bool("text", false, "read a text, and overwrite it wherever it stands")
 	dryRun := f.Bool("dry-run", false, "show what would be overwritten, and do nothing")
-	jsonFlag(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+	return func(args []string) (_ result, err error) {
 		if args[0] == "-" {
-			return usagef("purge: standard input can't be changed; name a file")
+			return nil, usagef("purge: standard input can't be changed; name a file")
 		}
-		opt := jsonl.PurgeOptions{DryRun: *dryRun}
 		r := &purgeReport{DryRun: *dryRun}
-		var err error
 		if r.File, err = resolveSession(cmd.Context(), args[0]); err != nil {
-			return err
+			return nil, err
 		}
+		var opt jsonl.PurgeOptions
 		switch {
 		case len(args) > 1:
-			r.ID, err = purgedEntry(cmd, r.File, args[1])
+			opt.ID, err = entryIn(cmd.Context(), r.File, args[1])
 			if *text && errors.Is(err, session.ErrNotFound) { // the secret is not repeated here
-				return usagef("purge: --text takes no value, and no entry has the id that stands there; give the text on standard input")
+				return nil, usagef("purge: --text takes no value, and no entry has the id that stands there; give the text on standard input")
 			}
-			if err != nil {
-				return err
-			}
-			opt.ID = r.ID
 		case !*text:
-			return usagef("purge: name the entry that holds the secret, or give the secret on standard input with --text")
+			return nil, usagef("purge: name the entry that holds the secret, or give the secret on standard input with --text")
 		}
-		if *text {
-			if opt.Text, err = readSecret(cmd); err != nil {
-				return err
-			}
+		if err == nil && *text {
+			opt.Text, err = readSecret(cmd)
 		}
+		if err != nil {
+			return nil, err
+		}
+		r.ID = opt.ID
 		if err := r.purge(cmd, opt, *yes); err != nil {
-			return err
+			return nil, err
 		}
-		if r.refused {
-			return nil
+		if *text && !r.DryRun && slices.ContainsFunc(r.Left, func(l jsonl.PurgeLeft) bool { return l.Kept }) {
+			err = fmt.Errorf("purge: the text still stands in %s, where it can't be overwritten; clew purge --json lists the places", r.File)
 		}
-		if err = show(cmd, r); err == nil && *text && !r.DryRun && r.stands() {
-			return fmt.Errorf("purge: the text still stands in %s, where it can't be overwritten; clew purge --json lists the places", r.File)
-		}
-		return err
+		return r, err
 	}
-	return cmd
 }
 
 // purge looks what there is, asks, and does it.
 func (r *purgeReport) purge(cmd *cobra.Command, opt jsonl.PurgeOptions, yes bool) error {
 	const does, instead = "overwrites", "--yes, or --dry-run to see what it would do"
-	wanted := opt.DryRun
-	if !yes && !wanted {
+	if !yes && !r.DryRun {
 		if err := mayAsk(cmd, does, instead); err != nil {
 			return err
 		}
@@ -88,19 +77,14 @@ func (r *purgeReport) purge(cmd *cobra.Command, opt jsonl.PurgeOptions, yes bool
 	if err := r.run(cmd, opt); err != nil {
 		return err
 	}
-	if len(r.Places)+len(r.Removed) == 0 {
-		if opt.Text != "" && opt.ID == "" && len(r.Left) == 0 {
-			return fmt.Errorf("purge %s: the text stands nowhere in it; look with clew context --full or clew tree --all, and name the entry", r.File)
-		}
+	switch found := len(r.Places)+len(r.Removed) > 0; {
+	case !found && opt.ID == "" && len(r.Left) == 0:
+		return fmt.Errorf("purge %s: the text stands nowhere in it; look with clew context --full or clew tree --all, and name the entry", r.File)
+	case !found || r.DryRun:
 		return nil
-	}
-	if wanted {
-		return nil
-	}
-	if !yes {
-		ok, err := confirm(cmd, does, instead, fmt.Sprintf("Overwrite %s? This can't be undone.", count(len(r.Places), "record")), "nothing was overwritten",
-			func(rep *report) { r.list(rep, "overwrite") })
-		if r.refused = !ok; r.refused {
+	case !yes:
+		question := fmt.Sprintf("Overwrite %s? This can't be undone.", count(len(r.Places), "record"))
+		if err := confirm(cmd, does, instead, question, "nothing was overwritten", func(rep *report) { r.list(rep, "overwrite") }); err != nil {
 			return err
 		}
 	}
@@ -109,9 +93,7 @@ func (r *purgeReport) purge(cmd *cobra.Command, opt jsonl.PurgeOptions, yes bool
 }
 
 func (r *purgeReport) run(cmd *cobra.Command, opt jsonl.PurgeOptions) error {
-	pr := newProgress(cmd)
-	defer pr.done()
-	pr.say("searching")
+	defer working(cmd, "searching")()
 	p, err := clew.Purge(cmd.Context(), r.File, opt)
 	if p != nil {
 		r.Purged = *p // with an error: what was overwritten before it
@@ -119,23 +101,14 @@ func (r *purgeReport) run(cmd *cobra.Command, opt jsonl.PurgeOptions) error {
 	return err
 }
 
-// stands reports whether something of the session still holds what was to go.
-func (r *purgeReport) stands() bool {
-	return slices.ContainsFunc(r.Left, func(l jsonl.PurgeLeft) bool { return l.Kept })
-}
-
-// purgedEntry returns the whole id of the entry that is named.
-func purgedEntry(cmd *cobra.Command, path, id string) (string, error) {
-	f, err := jsonl.Open(cmd.Context(), path, jsonl.Options{ReadOnly: true})
+// entryIn returns the whole id of an entry of a file.
+func entryIn(ctx context.Context, path, id string) (string, error) {
+	f, err := jsonl.Open(ctx, path, jsonl.Options{ReadOnly: true})
 	if err != nil {
 		return "", err
 	}
 	defer f.Close()
-	e, err := findEntry(cmd.Context(), f, id)
-	if err != nil {
-		return "", err
-	}
-	return e.ID, nil
+	return findID(ctx, f, id)
 }
 
 // maxSecret is how much of standard input is read for --text, in bytes.
@@ -144,30 +117,25 @@ const maxSecret = 1 << 20
 // readSecret reads what --text is to overwrite: from a terminal unseen, else all of
 // standard input without the line break at its end.
 func readSecret(cmd *cobra.Command) (string, error) {
+	var data []byte
+	var err error
 	if in, ok := cmd.InOrStdin().(*os.File); ok && isTerminal(in) {
 		fmt.Fprint(cmd.ErrOrStderr(), "Text to overwrite (it is not shown): ")
-		secret, err := term.ReadPassword(int(in.Fd()))
+		data, err = term.ReadPassword(int(in.Fd()))
 		fmt.Fprintln(cmd.ErrOrStderr())
-		if err != nil {
-			return "", fmt.Errorf("purge: can't read the text: %w", err)
-		}
-		return checkSecret(string(secret))
+	} else {
+		data, err = io.ReadAll(io.LimitReader(cmd.InOrStdin(), maxSecret+1))
 	}
-	data, err := io.ReadAll(io.LimitReader(cmd.InOrStdin(), maxSecret+1))
-	if err != nil {
+	switch secret := strings.TrimRight(string(data), "\r\n"); {
+	case err != nil:
 		return "", fmt.Errorf("purge: can't read the text: %w", err)
-	}
-	return checkSecret(strings.TrimRight(string(data), "\r\n"))
-}
-
-func checkSecret(s string) (string, error) {
-	switch {
-	case strings.TrimSpace(s) == "":
+	case strings.TrimSpace(secret) == "":
 		return "", usagef("purge: the text is empty; give it on standard input")
-	case len(s) > maxSecret:
+	case len(secret) > maxSecret:
 		return "", usagef("purge: the text is longer than %s; name the entry that holds it", size(maxSecret))
+	default:
+		return secret, nil
 	}
-	return s, nil
 }
 
 // list writes the places.

@@ -45,9 +45,8 @@ type recallFlags struct {
 	near                  int
 }
 
-func newRecall() *cobra.Command {
+func newRecall(cmd *cobra.Command) runFunc {
 	var fl recallFlags
-	cmd := newCommand("recall", groupLook)
 	f := cmd.Flags()
 	f.StringVar(&fl.Text, "search", "", "find entries by `WORDS`")
 	f.BoolVar(&fl.all, "all", false, "search every branch, not only the path to the leaf")
@@ -65,25 +64,24 @@ func newRecall() *cobra.Command {
 	f.IntVar(&fl.Limit, "limit", 0, "print at most `N` hits (default 10, at most 100) or lines (default 50), or N characters of each HANDLE (default 8000 of all)")
 	f.IntVar(&fl.Offset, "offset", 0, "begin after `N` entries, or N characters")
 	f.BoolVar(&fl.raw, "raw", false, "print the stored JSON of each HANDLE instead of its text")
-	jsonFlag(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+	return func(args []string) (result, error) {
 		if err := fl.check(cmd, args); err != nil {
-			return err
+			return nil, err
 		}
 		file, err := openSession(cmd, args[0], true)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		s, err := engineOn(cmd.Context(), file, clew.Config{})
 		if err != nil {
 			_ = file.Close() // it was only read, and err says more
-			return err
+			return nil, err
 		}
 		defer s.Close()
 		r := &recallReport{File: file.Path()}
 		handles, err := fl.asked(cmd.Context(), s, args[1:])
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if named := recall.Handles(fl.Text); recall.AreHandles(fl.Text) && fl.Tool+fl.Path+fl.Since+fl.Until == "" && len(fl.roles) == 0 {
 			if _, err := s.RecallText(cmd.Context(), named[0], clew.RecallOptions{Max: 1}); err == nil {
@@ -101,12 +99,11 @@ func newRecall() *cobra.Command {
 			err = r.find(cmd, s, fl)
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
 		r.exact, r.notes = fl.exact || fl.raw, cmd.ErrOrStderr()
-		return show(cmd, r)
+		return r, nil
 	}
-	return cmd
 }
 
 func (r *recallReport) text(rep *report) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -12,72 +13,48 @@ import (
 
 // repairReport is what repair --json prints.
 type repairReport struct {
-	File     string            `json:"file"`
-	Out      string            `json:"out"`
-	ID       string            `json:"id"`
-	Entries  int               `json:"entries"`
-	Fixes    []jsonl.Fix       `json:"fixes"`
-	More     int               `json:"more,omitempty"`
+	File string `json:"file"`
+	Out  string `json:"out"`
+	ID   string `json:"id"`
+	*jsonl.Repaired
 	Sound    bool              `json:"sound"`
 	Problems []session.Problem `json:"problems"`
 }
 
-func newRepair() *cobra.Command {
-	cmd := newCommand("repair", groupChange)
+func newRepair(cmd *cobra.Command) runFunc {
 	out := cmd.Flags().StringP("out", "o", "", "the file to write; it must not exist")
-	jsonFlag(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+	return func(args []string) (_ result, err error) {
 		if *out == "" {
-			return usagef("repair: it writes to a new file; name it with --out")
+			return nil, usagef("repair: it writes to a new file; name it with --out")
 		}
-		r, path, err := repairTo(cmd, args[0], *out)
+		r := &repairReport{Out: *out}
+		defer working(cmd, "repairing %s", args[0])()
+		if args[0] == "-" {
+			r.File = stdinName
+			r.Repaired, err = jsonl.RepairFrom(cmd.Context(), stdinName, cmd.InOrStdin(), *out)
+		} else if r.File, err = resolveSession(cmd.Context(), args[0]); err == nil {
+			r.Repaired, err = jsonl.Repair(cmd.Context(), r.File, *out)
+		}
 		if err != nil {
-			return err
+			return nil, err
 		}
-		problems, err := problemsOf(cmd, *out)
+		// What repair says of the copy is not taken on trust.
+		f, err := jsonl.Open(cmd.Context(), *out, jsonl.Options{ReadOnly: true})
 		if err != nil {
-			return err
+			return nil, err
 		}
-		res := repairReport{
-			File: path, Out: *out, ID: r.Header.ID, Entries: r.Entries,
-			Fixes: append([]jsonl.Fix{}, r.Fixes...), More: r.More, Sound: true, Problems: problems,
+		defer f.Close()
+		problems, err := f.Verify(cmd.Context())
+		if err != nil {
+			return nil, err
 		}
-		for _, p := range problems {
-			res.Sound = res.Sound && p.Severity != session.SevError
+		r.ID, r.Problems = r.Header.ID, append([]session.Problem{}, problems...)
+		r.Sound = !slices.ContainsFunc(problems, func(p session.Problem) bool { return p.Severity == session.SevError })
+		if !r.Sound {
+			err = fmt.Errorf("repair: %s still has errors; clew verify %s lists them", *out, *out)
 		}
-		if err = show(cmd, &res); err == nil && !res.Sound {
-			return fmt.Errorf("repair: %s still has errors; clew verify %s lists them", *out, *out)
-		}
-		return err
+		return r, err
 	}
-	return cmd
-}
-
-func repairTo(cmd *cobra.Command, name, out string) (*jsonl.Repaired, string, error) {
-	bar := newProgress(cmd)
-	bar.say("repairing %s", name)
-	defer bar.done()
-	if name == "-" {
-		r, err := jsonl.RepairFrom(cmd.Context(), stdinName, cmd.InOrStdin(), out)
-		return r, stdinName, err
-	}
-	path, err := resolveSession(cmd.Context(), name)
-	if err != nil {
-		return nil, "", err
-	}
-	r, err := jsonl.Repair(cmd.Context(), path, out)
-	return r, path, err
-}
-
-// problemsOf verifies the copy: what repair says of it is not taken on trust.
-func problemsOf(cmd *cobra.Command, path string) ([]session.Problem, error) {
-	f, err := jsonl.Open(cmd.Context(), path, jsonl.Options{ReadOnly: true})
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	problems, err := f.Verify(cmd.Context())
-	return append([]session.Problem{}, problems...), err
 }
 
 func (r *repairReport) text(rep *report) {

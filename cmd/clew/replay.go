@@ -29,9 +29,8 @@ type replayFlags struct {
 	repair               bool
 }
 
-func newReplay() *cobra.Command {
+func newReplay(cmd *cobra.Command) runFunc {
 	var fl replayFlags
-	cmd := newCommand("replay", groupLook)
 	cmd.Args = func(cmd *cobra.Command, args []string) error {
 		if fl.probe != "" {
 			return nil // without files it reads the grades
@@ -50,12 +49,11 @@ func newReplay() *cobra.Command {
 	f.StringVar(&fl.curve, "curve", "", "also measure cCR at these budgets, such as 1300,2600,8000")
 	f.StringVar(&fl.probe, "probe", "", "write the last point of each session as a test for readers into this folder; without FILE print its grades")
 	f.StringVar(&fl.reader, "reader", "", "with --probe and without FILE: the program that writes the questions, answers and grades that are missing")
-	jsonFlag(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("policy", cobra.FixedCompletions(replay.PolicyNames(), cobra.ShellCompDirectiveNoFileComp))
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+	return func(args []string) (result, error) {
 		opt, err := fl.options()
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if fl.probe != "" {
 			probe := replay.Probe{Dir: fl.probe}
@@ -63,7 +61,7 @@ func newReplay() *cobra.Command {
 				return fl.grades(cmd, probe)
 			}
 			if err := probe.Prepare(); err != nil {
-				return err
+				return nil, err
 			}
 			opt.Probe, opt.Chain = &probe, false
 		}
@@ -71,37 +69,34 @@ func newReplay() *cobra.Command {
 		defer pr.done()
 		in, err := findReplay(cmd, args)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		var texts dumper
 		if fl.dump != "" {
 			if err := os.MkdirAll(fl.dump, 0o700); err != nil {
-				return err
+				return nil, err
 			}
 			texts.folder, opt.Text = fl.dump, texts.write
 		}
 		r, err := replay.Play(cmd.Context(), in.sessions(cmd, pr), opt)
 		if err = cmp.Or(in.err, err); err != nil {
-			return err
+			return nil, err
 		}
 		if in.files == 0 {
-			return in.nothing()
+			return nil, in.nothing()
 		}
 		if err := cmp.Or(texts.err, fl.writeHTML(r, in)); err != nil {
-			return err
+			return nil, err
 		}
 		curve, err := fl.measureCurve(cmd, args, pr, opt)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		pr.done()
-		err = show(cmd, &replayed{r, curve, in})
-		if n, _ := r.Count(false); n == 0 && err == nil {
+		if n, _ := r.Count(false); n == 0 {
 			err = fmt.Errorf("nothing was measured: %s, none of them long enough", count(len(r.Sessions), "session"))
 		}
-		return err
+		return &replayed{r, curve, in}, err
 	}
-	return cmd
 }
 
 // measureCurve plays the sessions once more at each budget of --curve.
@@ -130,24 +125,28 @@ func (fl *replayFlags) measureCurve(cmd *cobra.Command, args []string, pr *progr
 	return out, nil
 }
 
-// grades lets readers do what is left of a probe, and prints their grades.
-func (fl *replayFlags) grades(cmd *cobra.Command, probe replay.Probe) error {
+// probeGrades is what --probe prints without files.
+type probeGrades struct {
+	Grades []replay.Grade `json:"grades"`
+}
+
+func (g *probeGrades) text(rep *report) { rep.w.WriteString(replay.GradeTable(g.Grades)) }
+
+// grades lets readers do what is left of a probe, and returns their grades.
+func (fl *replayFlags) grades(cmd *cobra.Command, probe replay.Probe) (result, error) {
 	if program := strings.Fields(fl.reader); len(program) > 0 {
 		if err := probe.Ask(cmd.Context(), program); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	grades, err := probe.Grades()
-	switch {
-	case err != nil:
-		return err
-	case wantsJSON(cmd):
-		return printJSON(cmd, map[string]any{"grades": grades})
-	case len(grades) == 0:
-		return fmt.Errorf("%s: there are no grades yet; README.md in it says what readers do", fl.probe)
+	if err == nil && len(grades) == 0 && !wantsJSON(cmd) {
+		err = fmt.Errorf("%s: there are no grades yet; README.md in it says what readers do", fl.probe)
 	}
-	_, err = fmt.Fprint(cmd.OutOrStdout(), replay.GradeTable(grades))
-	return err
+	if err != nil {
+		return nil, err
+	}
+	return &probeGrades{grades}, nil
 }
 
 // options makes the options, and refuses what makes no sense.

@@ -43,36 +43,29 @@ type resumeReport struct {
 // resumable are the programs in which a session can be carried on.
 var resumable = []transcript.Format{transcript.ClaudeCode, transcript.Codex, transcript.GeminiCLI, transcript.OpenCode, transcript.Pi, sessions.Clew}
 
-func newResume() *cobra.Command {
-	cmd := newCommand("resume", groupChange)
+func newResume(cmd *cobra.Command) runFunc {
 	names := formatNames(resumable)
 	in := ""
 	choiceFlag(cmd, &in, "in", "the program that goes on (default: the one whose session it is): "+strings.Join(names, ", "), names)
 	keep := cmd.Flags().String("keep", "20k", "how much of its end stays as it is, in tokens or percent of the window")
-	jsonFlag(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+	return func(args []string) (result, error) {
 		cwd, err := os.Getwd()
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if len(args) == 0 {
 			newest, err := newestOf(cmd.Context(), cwd)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			args = []string{newest}
 		}
 		tail, err := compact.ParseAmount(*keep)
 		if err != nil {
-			return usagef("resume: --keep %w", err)
+			return nil, usagef("resume: --keep %w", err)
 		}
-		r, err := resume(cmd, args[0], transcript.Format(in), cwd, tail)
-		if err != nil {
-			return err
-		}
-		return show(cmd, r)
+		return resume(cmd, args[0], transcript.Format(in), cwd, tail)
 	}
-	return cmd
 }
 
 // newestOf returns the file of the session of a project that was written to last.
@@ -89,7 +82,7 @@ func newestOf(ctx context.Context, cwd string) (string, error) {
 }
 
 // resume compacts a copy of a session and puts it where the program finds it.
-func resume(cmd *cobra.Command, name string, in transcript.Format, cwd string, keep compact.Amount) (*resumeReport, error) {
+func resume(cmd *cobra.Command, name string, in transcript.Format, cwd string, keep compact.Amount) (result, error) {
 	ctx := cmd.Context()
 	f, t, err := openAny(cmd, name)
 	if err != nil {
@@ -109,7 +102,7 @@ func resume(cmd *cobra.Command, name string, in transcript.Format, cwd string, k
 	if in == transcript.OpenCode {
 		h.ID = "ses_" + strings.ReplaceAll(h.ID, "-", "")[:26]
 	}
-	leaf, err := leafOf(cmd, f, "leaf", "")
+	leaf, err := leafOf(cmd, f, "leaf")
 	if err != nil {
 		return nil, err
 	}
@@ -132,9 +125,7 @@ func resume(cmd *cobra.Command, name string, in transcript.Format, cwd string, k
 	if err != nil {
 		return nil, err
 	}
-	bar := newProgress(cmd)
-	defer bar.done()
-	bar.say("compacting a copy of %s", f.Path())
+	defer working(cmd, "compacting a copy of %s", f.Path())()
 	done, err := s.Compact(ctx, clew.CompactOptions{Keep: keep})
 	if err != nil {
 		return nil, err
@@ -167,10 +158,10 @@ func resume(cmd *cobra.Command, name string, in transcript.Format, cwd string, k
 	if _, err := transcript.Write(ctx, &buf, small, format, transcript.WriteOptions{Full: full}); err != nil {
 		return nil, fmt.Errorf("resume %s: %w", f.Path(), err)
 	}
-	return r, writeWhole("resume", r.Out, 0o600, false, func(w io.Writer) error {
-		_, err := buf.WriteTo(w)
-		return err
-	})
+	if err := writeWhole("resume", r.Out, 0o600, false, func(w io.Writer) error { _, err := buf.WriteTo(w); return err }); err != nil {
+		return nil, err
+	}
+	return r, nil
 }
 
 // asSaid returns a path without the compactions that another program made, where what these

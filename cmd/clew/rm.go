@@ -18,46 +18,42 @@ type removedSession struct {
 	Removed []string `json:"removed"`
 }
 
-func newRm() *cobra.Command {
-	cmd := newCommand("rm", groupChange)
+// removedSessions is what rm prints.
+type removedSessions []removedSession
+
+func (all removedSessions) text(rep *report) {
+	for _, r := range all {
+		rep.w.WriteString("removed " + printable(r.Path) + "\n")
+	}
+}
+
+func newRm(cmd *cobra.Command) runFunc {
 	yes := cmd.Flags().Bool("yes", false, "do not ask")
-	jsonFlag(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+	return func(args []string) (result, error) {
 		infos, err := sessionsToRemove(cmd, args)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if !*yes {
-			ok, err := confirm(cmd, "removes", "--yes", fmt.Sprintf("Remove %s?", count(len(infos), "session")), "nothing removed", func(rep *report) {
+			err := confirm(cmd, "removes", "--yes", fmt.Sprintf("Remove %s?", count(len(infos), "session")), "nothing removed", func(rep *report) {
 				for _, info := range infos {
 					fmt.Fprintf(rep.w, "%s  %s  %s\n", printable(info.Path), size(info.Size), cut(cmp.Or(headline(info.Name), headline(info.First)), 60))
 				}
 			})
-			if err != nil || !ok {
-				return err
+			if err != nil {
+				return nil, err
 			}
 		}
-		done := []removedSession{}
-		var failed error
+		done := removedSessions{}
 		for _, info := range infos {
 			removed, err := clew.RemoveFile(cmd.Context(), info.Path)
 			if err != nil {
-				failed = err
-				break
+				return done, err
 			}
 			done = append(done, removedSession{info.Path, info.Header.ID, removed})
-			if !wantsJSON(cmd) {
-				fmt.Fprintf(cmd.OutOrStdout(), "removed %s\n", printable(info.Path))
-			}
 		}
-		if wantsJSON(cmd) {
-			if err := printJSON(cmd, done); err != nil {
-				return err
-			}
-		}
-		return failed
+		return done, nil
 	}
-	return cmd
 }
 
 // sessionsToRemove looks at all of them before anything is removed.

@@ -34,14 +34,14 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)
-	if err == nil {
+	if err == nil || errors.Is(err, errDeclined) {
 		return exitDone
 	}
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		err = errors.New("interrupted")
 	}
 	if !errors.Is(err, errSilent) {
-		fmt.Fprintf(stderr, "clew: %s\n", printable(advise(err).Error()))
+		complain(root, err)
 	}
 	if own := (*exitError)(nil); errors.As(err, &own) {
 		return own.code
@@ -59,52 +59,59 @@ const (
 	groupOther  = "other"
 )
 
-// commands are all commands by name.
-var commands = []struct {
-	name string
-	make func() *cobra.Command
-}{
-	{"context", newContext},
-	{"explain", newExplain},
-	{"ls", newLs},
-	{"recall", newRecall},
-	{"replay", newReplay},
-	{"summarize", newSummarize},
-	{"tree", newTree},
-	{"verify", newVerify},
-	{"branch", newBranch},
-	{"clone", newClone},
-	{"compact", newCompact},
-	{"export", newExport},
-	{"fork", newFork},
-	{"import", newImport},
-	{"label", newLabel},
-	{"name", newName},
-	{"pin", newPin},
-	{"purge", newPurge},
-	{"undo", newUndo},
-	{"unpin", newUnpin},
-	{"repair", newRepair},
-	{"resume", newResume},
-	{"rm", newRm},
-	{"chat", newChat},
-	{"completion", newCompletion},
-	{"db", newDB},
-	{"gateway", newGateway},
-	{"hook", newHook},
-	{"mcp", newMCP},
-	{"models", newModels},
-	{"settings", newSettings},
-	{"setup", newSetup},
-	{"top", newTop},
-	{"version", newVersion},
-	{"wrap", newWrap},
+// runFunc is what a command does. Its result is shown, beside an error too.
+type runFunc func(args []string) (result, error)
+
+// commandRow is a command: make adds its flags to what help says of it.
+type commandRow struct {
+	name, group string
+	json        bool // it has --json
+	make        func(cmd *cobra.Command) runFunc
+}
+
+// commands are all commands but help.
+var commands = []commandRow{
+	{"context", groupLook, true, newContext},
+	{"explain", groupLook, true, newExplain},
+	{"ls", groupLook, true, newLs},
+	{"recall", groupLook, true, newRecall},
+	{"replay", groupLook, true, newReplay},
+	{"summarize", groupLook, true, newSummarize},
+	{"tree", groupLook, true, newTree},
+	{"verify", groupLook, true, newVerify},
+	{"branch", groupChange, true, newBranch},
+	{"clone", groupChange, true, newFork},
+	{"compact", groupChange, true, newCompact},
+	{"export", groupChange, true, newExport},
+	{"fork", groupChange, true, newFork},
+	{"import", groupChange, true, newImport},
+	{"label", groupChange, true, newLabel},
+	{"name", groupChange, true, newName},
+	{"pin", groupChange, true, newPin},
+	{"purge", groupChange, true, newPurge},
+	{"undo", groupChange, true, newUndo},
+	{"unpin", groupChange, true, newPin},
+	{"repair", groupChange, true, newRepair},
+	{"resume", groupChange, true, newResume},
+	{"rm", groupChange, true, newRm},
+	{"chat", groupOther, false, newChat},
+	{"completion", groupOther, false, newCompletion},
+	{"db", groupOther, true, newDB},
+	{"gateway", groupOther, false, newGateway},
+	{"hook", groupOther, false, newHook},
+	{"mcp", groupOther, false, newMCP},
+	{"models", groupOther, true, newModels},
+	{"settings", groupOther, true, newSettings},
+	{"setup", groupOther, true, newSetup},
+	{"top", groupOther, true, newTop},
+	{"version", groupOther, true, newVersion},
+	{"wrap", groupOther, false, newWrap},
 }
 
 // newRoot makes the program. Where the arguments begin with the name of a command it has
 // that command alone: to make them all takes longer than many of them run.
 func newRoot(args ...string) *cobra.Command {
-	root := newCommand("clew", "")
+	root := newCommand("clew")
 	root.SilenceErrors, root.SilenceUsage, root.Args = true, true, noCommand
 	root.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	root.Flags().BoolP("version", "v", false, "print the version and exit")
@@ -123,16 +130,31 @@ func newRoot(args ...string) *cobra.Command {
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetHelpCommand(newHelp())
 	root.SetHelpCommandGroupID(groupOther)
+	alone := slices.ContainsFunc(commands, func(c commandRow) bool { return len(args) > 0 && c.name == args[0] })
 	for _, c := range commands {
-		if len(args) > 0 && c.name == args[0] {
-			root.AddCommand(c.make())
-			return root
+		if alone && c.name != args[0] {
+			continue
 		}
-	}
-	for _, c := range commands {
-		root.AddCommand(c.make())
+		root.AddCommand(c.command())
 	}
 	return root
+}
+
+func (c *commandRow) command() *cobra.Command {
+	cmd := newCommand(c.name)
+	cmd.GroupID = c.group
+	run := c.make(cmd)
+	if c.json {
+		cmd.Flags().Bool("json", false, "print JSON; clew help json describes it")
+	}
+	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		r, err := run(args)
+		if r != nil {
+			err = cmp.Or(err, show(cmd, r))
+		}
+		return err
+	}
+	return cmd
 }
 
 // noCommand is what a first word that is no command comes to.
@@ -148,7 +170,7 @@ func noCommand(cmd *cobra.Command, args []string) error {
 }
 
 func newHelp() *cobra.Command {
-	cmd := newCommand("help", groupOther)
+	cmd := newCommand("help")
 	cmd.Args = cobra.ArbitraryArgs
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 && slices.Contains(topics, args[0]) {
@@ -165,17 +187,15 @@ func newHelp() *cobra.Command {
 		found.InitDefaultHelpFlag()
 		return found.Help()
 	}
-	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-		if len(args) > 0 {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		var names []string
-		for _, c := range cmd.Root().Commands() {
-			if c.IsAvailableCommand() {
-				names = append(names, c.Name()+"\t"+c.Short)
+	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, _ string) (names []string, _ cobra.ShellCompDirective) {
+		if len(args) == 0 {
+			for _, c := range cmd.Root().Commands() {
+				if c.IsAvailableCommand() {
+					names = append(names, c.Name()+"\t"+c.Short)
+				}
 			}
+			names = append(names, topics...)
 		}
-		names = append(names, topics...)
 		return names, cobra.ShellCompDirectiveNoFileComp
 	}
 	return cmd
@@ -213,13 +233,8 @@ type versionInfo struct {
 	Format   int    `json:"format"`
 }
 
-func newVersion() *cobra.Command {
-	cmd := newCommand("version", groupOther)
-	jsonFlag(cmd)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return show(cmd, readVersion())
-	}
-	return cmd
+func newVersion(*cobra.Command) runFunc {
+	return func([]string) (result, error) { return readVersion(), nil }
 }
 
 func (v versionInfo) text(rep *report) { fmt.Fprintf(rep.w, "clew %s\n", v) }
@@ -269,24 +284,22 @@ func readVersion() versionInfo {
 
 var shells = []string{"bash", "fish", "powershell", "zsh"}
 
-func newCompletion() *cobra.Command {
-	cmd := newCommand("completion", groupOther)
+func newCompletion(cmd *cobra.Command) runFunc {
 	cmd.ValidArgs = shells
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+	return func(args []string) (result, error) {
 		root, w := cmd.Root(), cmd.OutOrStdout()
 		switch args[0] {
 		case "bash":
-			return root.GenBashCompletionV2(w, true)
+			return nil, root.GenBashCompletionV2(w, true)
 		case "fish":
-			return root.GenFishCompletion(w, true)
+			return nil, root.GenFishCompletion(w, true)
 		case "powershell":
-			return root.GenPowerShellCompletionWithDesc(w)
+			return nil, root.GenPowerShellCompletionWithDesc(w)
 		case "zsh":
-			return root.GenZshCompletion(w)
+			return nil, root.GenZshCompletion(w)
 		}
-		return usagef("completion: no shell %q; there are %s", args[0], strings.Join(shells, ", "))
+		return nil, usagef("completion: no shell %q; there are %s", args[0], strings.Join(shells, ", "))
 	}
-	return cmd
 }
 
 // The exit codes.

@@ -22,23 +22,20 @@ import (
 	"github.com/clew-dev/clew/session"
 )
 
-func newSettings() *cobra.Command {
-	cmd := newCommand("settings", groupOther)
-	jsonFlag(cmd)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+func newSettings(cmd *cobra.Command) runFunc {
+	return func([]string) (result, error) {
 		s, err := loadSettings(nil)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if _, err := s.Config(); err != nil {
-			return err
+			return nil, err
 		}
 		if !wantsJSON(cmd) {
 			warnSettings(cmd, s)
 		}
-		return show(cmd, &settingsReport{settings.UserFile(), s.All(), append([]string{}, s.Warnings...)})
+		return &settingsReport{settings.UserFile(), s.All(), append([]string{}, s.Warnings...)}, nil
 	}
-	return cmd
 }
 
 // settingsReport is what settings prints.
@@ -113,8 +110,13 @@ func hooksFor(s *settings.Settings, events ...string) ([]clew.Hooks, error) {
 // warn says what went wrong beside the point.
 func warn(cmd *cobra.Command, warnings []error) {
 	for _, w := range warnings {
-		fmt.Fprintf(cmd.ErrOrStderr(), "clew: %s\n", printable(w.Error()))
+		complain(cmd, w)
 	}
+}
+
+// complain says what went wrong.
+func complain(cmd *cobra.Command, err error) {
+	fmt.Fprintf(cmd.ErrOrStderr(), "clew: %s\n", printable(advise(err).Error()))
 }
 
 // modelPolicy is a policy that may differ for single models.
@@ -186,23 +188,20 @@ func (p *listedPrice) String() string {
 	return dollars(p.Input) + "/" + dollars(p.Output)
 }
 
-func newModels() *cobra.Command {
-	cmd := newCommand("models", groupOther)
+func newModels(cmd *cobra.Command) runFunc {
 	ready := cmd.Flags().Bool("ready", false, "list only models that are ready to use")
-	jsonFlag(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+	return func(args []string) (result, error) {
 		out, err := readModels(cmd)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		filter := strings.Fields(strings.ToLower(strings.Join(args, " ")))
 		out.Models = slices.DeleteFunc(out.Models, func(m listedModel) bool {
 			return *ready && !m.Ready || slices.ContainsFunc(filter, func(word string) bool { return !strings.Contains(strings.ToLower(m.Name), word) })
 		})
 		out.filtered = len(filter) > 0 || *ready
-		return show(cmd, &out)
+		return &out, nil
 	}
-	return cmd
 }
 
 func readModels(cmd *cobra.Command) (modelsReport, error) {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -31,25 +30,23 @@ type setupFile struct {
 	Diff string `json:"diff"`
 }
 
-func newSetup() *cobra.Command {
-	cmd := newCommand("setup", groupOther)
+func newSetup(cmd *cobra.Command) runFunc {
 	cmd.ValidArgs = setup.Programs()
 	f := cmd.Flags()
 	undo := f.Bool("undo", false, "take clew out again")
 	check := f.Bool("check", false, "say whether it is set up, and what its hooks did last; change nothing")
 	yes := f.BoolP("yes", "y", false, "do not ask")
-	jsonFlag(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+	return func(args []string) (result, error) {
 		if !slices.Contains(setup.Programs(), args[0]) {
-			return usagef("setup: %s: there are %s", args[0], strings.Join(setup.Programs(), ", "))
+			return nil, usagef("setup: %s: there are %s", args[0], strings.Join(setup.Programs(), ", "))
 		}
 		user, err := os.UserHomeDir()
 		if err != nil {
-			return fmt.Errorf("setup: %w", err)
+			return nil, fmt.Errorf("setup: %w", err)
 		}
 		changes, err := setup.Plan(args[0], setup.Options{Getenv: os.Getenv, UserHome: user, Command: ownCommand(), Undo: *undo})
 		if err != nil {
-			return fmt.Errorf("setup: %w", err)
+			return nil, fmt.Errorf("setup: %w", err)
 		}
 		r := &setupReport{Program: args[0], Done: len(changes) == 0, Changes: []setupFile{}, check: *check}
 		for _, c := range changes {
@@ -57,7 +54,7 @@ func newSetup() *cobra.Command {
 		}
 		if *check {
 			r.Runs, err = lastRuns(args[0])
-			return errors.Join(err, show(cmd, r))
+			return r, err
 		}
 		if !r.Done {
 			if !wantsJSON(cmd) {
@@ -66,21 +63,19 @@ func newSetup() *cobra.Command {
 				}
 			}
 			if !*yes {
-				ok, err := confirm(cmd, "changes anything", "--yes", "Change "+count(len(changes), "file")+"?", "nothing changed", nil)
-				if err != nil || !ok {
-					return err
+				if err := confirm(cmd, "changes anything", "--yes", "Change "+count(len(changes), "file")+"?", "nothing changed", nil); err != nil {
+					return nil, err
 				}
 			}
 			for _, c := range changes {
 				if err := c.Write(); err != nil {
-					return fmt.Errorf("setup: %w", err)
+					return nil, fmt.Errorf("setup: %w", err)
 				}
 			}
 			r.Done = true
 		}
-		return show(cmd, r)
+		return r, nil
 	}
-	return cmd
 }
 
 // ownCommand is how this program is started again: by its name where that finds it, else by

@@ -13,30 +13,28 @@ import (
 	"github.com/clew-dev/clew/summary"
 )
 
-func newSummarize() *cobra.Command {
+func newSummarize(cmd *cobra.Command) runFunc {
 	var template, instructions, strategy string
-	cmd := newCommand("summarize", groupLook)
 	budget := cmd.Flags().String("budget", "", "size limit of the summary in tokens (default: what compact allows for the model's window)")
-	until := cmd.Flags().String("until", "", "summarize up to this entry (an id or the beginning of one)")
+	cmd.Flags().String("until", "", "summarize up to this entry (an id or the beginning of one)")
 	addSummaryFlags(cmd, &template, &instructions, "briefing")
 	addStrategyFlag(cmd, &strategy, "auto, a guess")
 	stage := showText
 	choiceFlag(cmd, &stage, "stage", "what to print: facts, graph or text", []string{showFacts, showGraph, showText})
-	jsonFlag(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+	return func(args []string) (result, error) {
 		t, err := findTemplate(template)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		in := summary.Input{Template: t, Instructions: instructions, ClipLast: true}
 		if in.Profile, err = findStrategy(strategy); err != nil {
-			return err
+			return nil, err
 		}
 		if in.Budget, err = numberFlag("budget", *budget, budgetNumber); err != nil {
-			return err
+			return nil, err
 		}
 		return withSession(cmd, args[0], true, func(f kept) (result, error) {
-			leaf, err := leafOf(cmd, f, "until", *until)
+			leaf, err := leafOf(cmd, f, "until")
 			if err != nil {
 				return nil, err
 			}
@@ -46,7 +44,6 @@ func newSummarize() *cobra.Command {
 			return makeSummary(cmd, in, stage)
 		})
 	}
-	return cmd
 }
 
 // prepareSummary reads what is to be summarized, and settles the budget.

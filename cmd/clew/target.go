@@ -26,28 +26,15 @@ import (
 // isRoot reports whether a TARGET argument stands for before the first entry.
 func isRoot(name string) bool { return name == "root" || name == "0" }
 
-// findTarget returns the entry that a TARGET argument names: by its id, by its
-// label, or by the beginning of its id, in this order. It is nil for before the
-// first entry.
-func findTarget(ctx context.Context, s session.Store, name string) (*session.Entry, error) {
-	if isRoot(name) {
-		return nil, nil
-	}
-	id, _, err := findTargetID(ctx, s, name)
-	if err != nil {
-		return nil, err
-	}
-	return s.Get(ctx, id)
-}
-
-// findTargetID is findTarget for the id alone. It returns the labels of the session
-// as well, where it has looked at them.
-func findTargetID(ctx context.Context, s session.Store, name string) (id string, labels []session.Label, err error) {
+// findTarget returns the id of the entry that a TARGET argument names: by its id, by its
+// label, or by the beginning of its id, in this order. It is "" for before the first
+// entry. The labels of the session come with it.
+func findTarget(ctx context.Context, s session.Store, name string) (id string, labels []session.Label, err error) {
 	if name == "" {
 		return "", nil, usagef("an empty target; clew tree lists the ids and the labels")
 	}
-	if labels, err = labelsOf(ctx, s); err != nil {
-		return "", nil, err
+	if labels, err = labelsOf(ctx, s); err != nil || isRoot(name) {
+		return "", labels, err
 	}
 	id, err = findID(ctx, s, name)
 	if err == nil && id == name {
@@ -73,34 +60,28 @@ func findTargetID(ctx context.Context, s session.Store, name string) (id string,
 
 // labelsOf returns the labels of a session as they stand now, in the order in
 // which the entries got their first one.
-func labelsOf(ctx context.Context, s session.Store) ([]session.Label, error) {
-	var all []session.Label // the newest first
+func labelsOf(ctx context.Context, s session.Store) (labels []session.Label, err error) {
+	now := map[string]string{}
+	var order []string // of the entries, the newest label first
 	for e, err := range mentioning(ctx, s, `"label"`) {
 		if err != nil {
 			return nil, err
 		}
 		if l, ok := e.Label(); ok {
-			all = append(all, session.Label{TargetID: own(l.TargetID), Label: own(l.Label)})
+			id := own(l.TargetID)
+			if _, newer := now[id]; !newer {
+				now[id] = own(l.Label)
+			}
+			order = append(order, id)
 		}
 	}
-	var labels []session.Label
-	at := map[string]int{}
-	for _, l := range slices.Backward(all) {
-		i, known := at[l.TargetID]
-		if !known {
-			i = len(labels)
-			at[l.TargetID] = i
-			labels = append(labels, l)
-		}
-		labels[i].Label = l.Label
-	}
-	given := labels[:0]
-	for _, l := range labels {
-		if l.Label != "" {
-			given = append(given, l)
+	for _, id := range slices.Backward(order) {
+		if now[id] != "" {
+			labels = append(labels, session.Label{TargetID: id, Label: now[id]})
+			delete(now, id)
 		}
 	}
-	return given, nil
+	return labels, nil
 }
 
 // maxLabel is how long a label or a name may be, in characters.
@@ -113,6 +94,8 @@ func cleanLabel(cmd *cobra.Command, what, text string) (string, error) {
 	switch {
 	case clean == "" && text != "":
 		return "", usagef("%s: %s without visible characters; give some words", cmd.Name(), what)
+	case what == "a label" && isRoot(clean):
+		return "", usagef("%s: %q means the start of the session, so it can't be a label; choose another one", cmd.Name(), clean)
 	case utf8.RuneCountInString(clean) > maxLabel:
 		return "", usagef("%s: %s of %s characters; the limit is %d", cmd.Name(), what, number(int64(utf8.RuneCountInString(clean))), maxLabel)
 	}
@@ -136,25 +119,20 @@ func completeTarget(cmd *cobra.Command, args []string, _ string) ([]string, cobr
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	defer s.Close()
-	var targets []string
+	var targets, said []string
 	labels, err := labelsOf(cmd.Context(), s)
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
 	for _, l := range labels {
 		targets = append(targets, printable(l.Label)+"\tlabel of "+short(l.TargetID, maxID))
 	}
-	var said []string
-	for e, err := range s.All(cmd.Context()) {
-		if err != nil {
+	for e, eerr := range s.All(cmd.Context()) {
+		if err = cmp.Or(err, eerr); err != nil {
 			break
 		}
 		if m, err := e.Message(); err == nil && m.Role == message.RoleUser {
 			said = append(said, own(short(e.ID, maxID)+"\t"+cut(describe(e).line(), 60)))
 		}
 	}
-	targets = append(targets, said[max(0, len(said)-maxCompletions):]...)
-	return targets, cobra.ShellCompDirectiveNoFileComp
+	return append(targets, said[max(0, len(said)-maxCompletions):]...), cobra.ShellCompDirectiveNoFileComp
 }
 
 // kept is a session that a command works on, in a file or in a database.
@@ -220,22 +198,22 @@ func notInFile(address string) error {
 	return &session.Error{Op: "open", Subject: address, Err: errors.New("this command works on files alone"), Hint: "clew db export writes the session to one"}
 }
 
-// withSession opens a session for what a command does with it, and shows what came of that.
-func withSession(cmd *cobra.Command, name string, readOnly bool, do func(f kept) (result, error)) error {
+// withSession opens a session for what a command does with it. On an error there is no result.
+func withSession(cmd *cobra.Command, name string, readOnly bool, do func(f kept) (result, error)) (result, error) {
 	f, err := openSession(cmd, name, readOnly)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer f.Close()
 	r, err := do(f)
-	if err != nil || r == nil {
-		return err
+	if err != nil {
+		return nil, err
 	}
-	return show(cmd, r)
+	return r, nil
 }
 
 // withLog is withSession for a command that appends to the session.
-func withLog(cmd *cobra.Command, name string, do func(f kept, log *session.Log) (result, error)) error {
+func withLog(cmd *cobra.Command, name string, do func(f kept, log *session.Log) (result, error)) (result, error) {
 	return withSession(cmd, name, false, func(f kept) (result, error) {
 		log, err := session.NewLog(cmd.Context(), f, session.Options{})
 		if err != nil {

@@ -42,26 +42,23 @@ func listenAdmin(s *admin.Server, addr string) (serve func(context.Context) erro
 	}, l.Addr().String(), nil
 }
 
-func newTop() *cobra.Command {
-	cmd := newCommand("top", groupOther)
-	jsonFlag(cmd)
+func newTop(cmd *cobra.Command) runFunc {
 	addr := cmd.Flags().String("admin", adminAddr, "the `ADDRESS` at which the gateway is watched")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+	return func([]string) (result, error) {
 		*addr = strings.TrimSuffix(strings.TrimPrefix(*addr, "http://"), "/") // as the gateway prints it
 		fetch := func(ctx context.Context) (admin.Listing, error) { return fetchSessions(ctx, *addr) }
 		in, out := cmd.InOrStdin(), cmd.OutOrStdout()
 		list, err := fetch(cmd.Context())
 		switch {
 		case err != nil:
-			return fmt.Errorf("top: %w", err)
+			return nil, fmt.Errorf("top: %w", err)
 		case wantsJSON(cmd):
-			return printJSON(cmd, list)
+			return nil, printJSON(cmd, list)
 		case !isTerminal(in) || !isTerminal(out):
-			return top.Text(out, &list)
+			return nil, top.Text(out, &list)
 		}
-		return top.Run(cmd.Context(), top.Config{Fetch: fetch, Page: "http://" + *addr, In: in, Out: out, Plain: !bool(newReport(cmd).p)})
+		return nil, top.Run(cmd.Context(), top.Config{Fetch: fetch, Page: "http://" + *addr, In: in, Out: out, Plain: !bool(newPainter(cmd))})
 	}
-	return cmd
 }
 
 // fetchSessions asks a gateway for its conversations.

@@ -13,48 +13,39 @@ import (
 	"github.com/clew-dev/clew/session"
 )
 
-func newTree() *cobra.Command {
-	cmd := newCommand("tree", groupLook)
+func newTree(cmd *cobra.Command) runFunc {
 	f := filterDefault
 	choiceFlag(cmd, (*string)(&f), "filter", "what to show: default, user, labeled or all",
 		[]string{string(filterDefault), string(filterUser), string(filterLabeled), string(filterAll)})
 	all := cmd.Flags().Bool("all", false, "show every entry: the same as --filter all")
-	leaf := cmd.Flags().String("leaf", "", "take this entry as the leaf (an id or the beginning of one)")
-	jsonFlag(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+	cmd.Flags().String("leaf", "", "take this entry as the leaf (an id or the beginning of one)")
+	return func(args []string) (result, error) {
 		if *all {
 			if cmd.Flags().Changed("filter") && f != filterAll {
-				return usagef("tree: --all and --filter %s ask for different things", f)
+				return nil, usagef("tree: --all and --filter %s ask for different things", f)
 			}
 			f = filterAll
 		}
 		return withSession(cmd, args[0], true, func(s kept) (result, error) {
-			at, err := leafOf(cmd, s, "leaf", *leaf)
+			at, err := leafOf(cmd, s, "leaf")
 			if err != nil {
 				return nil, err
 			}
-			bar := newProgress(cmd)
-			defer bar.done()
-			bar.say("reading %s", args[0])
+			defer working(cmd, "reading %s", args[0])()
 			t, err := loadTree(cmd.Context(), s, at)
 			if err != nil {
 				return nil, err
 			}
-			return &shownTree{t, t.arrange(f), s}, nil
+			return &shownTree{t, t.arrange(f), sessionOf(s, t.name)}, nil
 		})
 	}
-	return cmd
 }
 
 // leafOf returns the id of the entry that a flag names, or of the leaf of the
 // session; "" for a session without entries.
-func leafOf(cmd *cobra.Command, s session.Store, flag, value string) (string, error) {
-	if cmd.Flags().Changed(flag) {
-		e, err := findEntry(cmd.Context(), s, value)
-		if err != nil {
-			return "", err
-		}
-		return e.ID, nil
+func leafOf(cmd *cobra.Command, s session.Store, flag string) (string, error) {
+	if f := cmd.Flags().Lookup(flag); f != nil && f.Changed {
+		return findID(cmd.Context(), s, f.Value.String())
 	}
 	last, err := s.Last(cmd.Context())
 	if err != nil || last == nil {
@@ -67,7 +58,7 @@ func leafOf(cmd *cobra.Command, s session.Store, flag, value string) (string, er
 type shownTree struct {
 	*tree
 	*outline.Tree
-	file kept
+	session sessionJSON
 }
 
 func (s *shownTree) text(rep *report) {
@@ -76,7 +67,7 @@ func (s *shownTree) text(rep *report) {
 	if t.leaf >= 0 && !t.nodes[t.leaf].shown { // it is marked at what is shown of its path
 		d.leaf = s.Above[t.leaf]
 	}
-	d.title(s.file)
+	d.title(&s.session)
 	shown := 0
 	for r := range s.Rows() {
 		shown++
@@ -97,19 +88,18 @@ type drawer struct {
 	columns int
 }
 
-func (d *drawer) title(s kept) {
-	h := s.Header()
-	line := "session " + printable(h.ID)
-	if name := headline(d.t.name); name != "" {
+func (d *drawer) title(s *sessionJSON) {
+	line := "session " + printable(s.ID)
+	if name := headline(s.Name); name != "" {
 		line += " (" + name + ")"
 	}
-	if cwd := printable(tilde(h.Cwd)); cwd != "" {
+	if cwd := printable(tilde(s.Cwd)); cwd != "" {
 		line += " of " + cwd
 	}
 	d.w.WriteString(d.p.paint(styleBold, cut(line, d.columns)) + "\n")
 	line = count(len(d.t.nodes), "entry", "entries") + ", " + count(d.t.messages, "message") + ", " + count(d.t.branches, "branch", "branches")
-	if v := s.Version(); v != session.Version {
-		line += ", format version " + strconv.Itoa(v)
+	if s.Version != session.Version {
+		line += ", format version " + strconv.Itoa(s.Version)
 	}
 	d.w.WriteString(d.p.paint(styleDim, line) + "\n")
 }
@@ -120,7 +110,7 @@ const timesFrom = 100
 func (d *drawer) row(r outline.Row) {
 	n := &d.t.nodes[r.Node]
 	mark, id := "  ", styleDim
-	if n.active {
+	if n.Active {
 		mark, id = "* ", styleYellow
 	}
 	if r.Node == d.leaf {
@@ -128,7 +118,7 @@ func (d *drawer) row(r outline.Row) {
 	}
 	indent := d.indent(r)
 	left := textWidth(mark+indent) + d.ids + 2
-	line := d.p.paint(styleBold, mark) + d.p.paint(styleDim, indent) + d.p.paint(id, pad(short(n.id, d.ids), d.ids)) + "  "
+	line := d.p.paint(styleBold, mark) + d.p.paint(styleDim, indent) + d.p.paint(id, pad(short(n.ID, d.ids), d.ids)) + "  "
 	if d.columns >= timesFrom {
 		line += d.p.paint(styleDim, shortClock(n.at)) + "  "
 		left += len(shortClock(n.at)) + 2
@@ -136,17 +126,17 @@ func (d *drawer) row(r outline.Row) {
 	kind := cut(n.Kind, 10)
 	line += d.p.paint(kindStyle(n), pad(kind, 10)) + "  "
 	left += 12
-	notes, text := d.notes(n), n.Text
+	notes, text := d.notes(n), n.said.Text
 	if n.Ref != "" {
-		text = withRef(n.described, n.typ, d.ids)
+		text = withRef(n, d.ids)
 	}
 	end := ""
 	if r.Node == d.leaf {
 		end = "  ← leaf"
 	}
 	room := max(d.columns-left-textWidth(notes)-textWidth(end), 10)
-	text = fit(text, n.Tail, room)
-	if !n.active {
+	text = fit(text, n.said.Tail, room)
+	if !n.Active {
 		text = d.p.paint(styleDim, text)
 	}
 	line += d.p.paint(styleYellow, notes) + text + d.p.paint(styleBold, end)
@@ -156,14 +146,14 @@ func (d *drawer) row(r outline.Row) {
 // notes are the label of an entry, what an edit made of it, and whether a task ended there.
 func (d *drawer) notes(n *treeNode) string {
 	s := ""
-	if n.label != "" {
-		s += "[" + cut(n.label, 24) + "] "
+	if n.Label != "" {
+		s += "[" + cut(n.Label, 24) + "] "
 	}
-	if n.edit != "" {
-		s += "(" + n.edit + ") "
+	if n.Edit != "" {
+		s += "(" + n.Edit + ") "
 	}
-	if n.ended != "" {
-		s += "(checkpoint: " + n.ended + ") "
+	if n.Checkpoint != "" {
+		s += "(checkpoint: " + n.Checkpoint + ") "
 	}
 	return s
 }
@@ -195,25 +185,25 @@ func shortClock(t time.Time) string {
 }
 
 // withRef is the text of an entry with the one that it is about.
-func withRef(d described, t session.Type, ids int) string {
-	ref := short(d.Ref, ids)
-	switch t {
+func withRef(n *treeNode, ids int) string {
+	ref := short(n.Ref, ids)
+	switch n.Type {
 	case session.TypeContextEdit, session.TypeLabel:
-		return "of " + ref + ": " + d.Text
+		return "of " + ref + ": " + n.said.Text
 	case session.TypeCompaction:
-		return "kept from " + ref + ", " + d.Text
+		return "kept from " + ref + ", " + n.said.Text
 	default:
-		return "from " + ref + ": " + d.Text
+		return "from " + ref + ": " + n.said.Text
 	}
 }
 
 func kindStyle(n *treeNode) style {
 	switch {
-	case n.role == message.RoleUser:
+	case n.Role == message.RoleUser:
 		return styleGreen
-	case n.role == message.RoleAssistant:
+	case n.Role == message.RoleAssistant:
 		return styleCyan
-	case n.typ == session.TypeCompaction, n.typ == session.TypeBranchSummary, n.Kind == "pass", n.Kind == "leaf", n.Kind == "edit":
+	case n.Type == session.TypeCompaction, n.Type == session.TypeBranchSummary, n.Kind == "pass", n.Kind == "leaf", n.Kind == "edit":
 		return stylePurple
 	}
 	return styleDim

@@ -49,7 +49,7 @@ func TestTreeIsWhatItDraws(t *testing.T) {
 			for r := range hung.Rows() {
 				n := &tr.nodes[r.Node]
 				if drawn[r.Node] || !n.shown {
-					t.Fatalf("seed %d, filter %s: entry %s is drawn twice or hidden", seed, filter, n.id)
+					t.Fatalf("seed %d, filter %s: entry %s is drawn twice or hidden", seed, filter, n.ID)
 				}
 				drawn[r.Node] = true
 				from := r.Depth
@@ -61,10 +61,10 @@ func TestTreeIsWhatItDraws(t *testing.T) {
 					above = -1
 				}
 				if above != hung.Above[r.Node] {
-					t.Fatalf("seed %d, filter %s: entry %s is drawn under %d, its nearest shown ancestor is %d", seed, filter, n.id, above, hung.Above[r.Node])
+					t.Fatalf("seed %d, filter %s: entry %s is drawn under %d, its nearest shown ancestor is %d", seed, filter, n.ID, above, hung.Above[r.Node])
 				}
-				if n.active && r.Depth > 0 {
-					t.Fatalf("seed %d, filter %s: entry %s is on the path to the leaf and indented by %d", seed, filter, n.id, r.Depth)
+				if n.Active && r.Depth > 0 {
+					t.Fatalf("seed %d, filter %s: entry %s is on the path to the leaf and indented by %d", seed, filter, n.ID, r.Depth)
 				}
 				if r.Depth > 0 {
 					indented++

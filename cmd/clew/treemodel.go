@@ -23,18 +23,10 @@ type tree struct {
 }
 
 type treeNode struct {
-	described
-	id     string
-	typ    session.Type
-	role   message.Role
+	treeEntry
+	said   described
 	at     time.Time
 	parent int
-	label  string
-	edit   string // "edited" or "omitted" by an edit on the path to the leaf
-	kept   string // compaction: the first kept entry
-	ended  string // why a task seems to have ended there, on the path to the leaf
-
-	active bool // on the path to the leaf
 	shown  bool // passes the filter
 }
 
@@ -42,18 +34,21 @@ type treeNode struct {
 func loadTree(ctx context.Context, s session.Store, leaf string) (*tree, error) {
 	t := &tree{leaf: -1}
 	byID := map[string]int{}
-	var parents []string
 	labels := map[string]string{}
 	for e, err := range s.All(ctx) {
 		if err != nil {
 			return nil, err
 		}
-		n := treeNode{described: describe(e).own(), id: own(e.ID), typ: session.Type(own(string(e.Type))), at: e.Time(), parent: -1}
+		n := treeNode{said: describe(e).own(), at: e.Time(), parent: -1}
+		n.treeEntry = treeEntry{
+			ID: own(e.ID), ParentID: own(e.ParentID), Type: session.Type(own(string(e.Type))), Time: jsonTime(n.at),
+			Kind: n.said.Kind, Text: n.said.line(), Ref: n.said.Ref,
+		}
 		switch e.Type {
 		case session.TypeMessage:
 			t.messages++
 			if m, err := e.Message(); err == nil {
-				n.role = message.Role(own(string(m.Role)))
+				n.Role = message.Role(own(string(m.Role)))
 			}
 		case session.TypeLabel:
 			l, _ := e.Label()
@@ -63,22 +58,22 @@ func loadTree(ctx context.Context, s session.Store, leaf string) (*tree, error) 
 			t.name = own(name)
 		case session.TypeCompaction:
 			c, _ := e.Compaction()
-			n.kept = own(c.FirstKeptEntryID)
+			n.FirstKept = own(c.FirstKeptEntryID)
 		default:
 		}
-		byID[n.id] = len(t.nodes)
-		parents = append(parents, own(e.ParentID))
+		byID[n.ID] = len(t.nodes)
 		t.nodes = append(t.nodes, n)
 	}
 	hasChild := make([]bool, len(t.nodes))
-	for i, id := range parents {
-		if p, ok := byID[id]; ok && id != "" {
-			t.nodes[i].parent = p
+	for i := range t.nodes {
+		n := &t.nodes[i]
+		n.Label = headline(labels[n.ID])
+		if p, ok := byID[n.ParentID]; ok && n.ParentID != "" {
+			n.parent = p
 			hasChild[p] = true
 		}
 	}
 	for i := range t.nodes {
-		t.nodes[i].label = headline(labels[t.nodes[i].id])
 		if !hasChild[i] {
 			t.branches++
 		}
@@ -89,8 +84,8 @@ func loadTree(ctx context.Context, s session.Store, leaf string) (*tree, error) 
 	t.activate(byID)
 	path, err := session.ContextPath(ctx, s, leaf)
 	for id, why := range compact.Checkpoints(path) {
-		if i, ok := byID[id]; ok && t.nodes[i].active {
-			t.nodes[i].ended = string(why)
+		if i, ok := byID[id]; ok && t.nodes[i].Active {
+			t.nodes[i].Checkpoint = string(why)
 		}
 	}
 	return t, err
@@ -107,23 +102,23 @@ func (d described) own() described {
 // activate marks the path to the leaf and what its edits change.
 func (t *tree) activate(byID map[string]int) {
 	var edits []int
-	for i := t.leaf; i >= 0 && !t.nodes[i].active; i = t.nodes[i].parent {
-		t.nodes[i].active = true
-		if t.nodes[i].typ == session.TypeContextEdit {
+	for i := t.leaf; i >= 0 && !t.nodes[i].Active; i = t.nodes[i].parent {
+		t.nodes[i].Active = true
+		if t.nodes[i].Type == session.TypeContextEdit {
 			edits = append(edits, i)
 		}
 	}
 	for _, i := range slices.Backward(edits) {
 		at, ok := byID[t.nodes[i].Ref]
-		if !ok || !t.nodes[at].active {
+		if !ok || !t.nodes[at].Active {
 			continue
 		}
-		switch t.nodes[i].Text {
+		switch t.nodes[i].said.Text {
 		case editOmits:
-			t.nodes[at].edit = "omitted"
+			t.nodes[at].Edit = "omitted"
 		case editNothing:
 		default:
-			t.nodes[at].edit = "edited"
+			t.nodes[at].Edit = "edited"
 		}
 	}
 }
@@ -143,13 +138,13 @@ func (f treeFilter) shows(n *treeNode) bool {
 	case filterAll:
 		return true
 	case filterLabeled:
-		return n.label != ""
+		return n.Label != ""
 	case filterUser:
-		return n.role == message.RoleUser || n.role == message.RoleBashExecution ||
-			n.typ == session.TypeCompaction || n.typ == session.TypeBranchSummary
+		return n.Role == message.RoleUser || n.Role == message.RoleBashExecution ||
+			n.Type == session.TypeCompaction || n.Type == session.TypeBranchSummary
 	case filterDefault:
 	}
-	switch n.typ {
+	switch n.Type {
 	case session.TypeLabel, session.TypeSessionInfo, session.TypeModelChange, session.TypeThinkingLevel, session.TypeUsage:
 		return false
 	case session.TypeCustom:
@@ -166,14 +161,84 @@ func (t *tree) arrange(f treeFilter) *outline.Tree {
 		t.nodes[i].shown = f.shows(&t.nodes[i])
 		parents[i] = t.nodes[i].parent
 	}
-	return outline.New(parents, t.leaf, func(i int) bool { return t.nodes[i].shown }, func(i int) bool { return t.nodes[i].active })
+	return outline.New(parents, t.leaf, func(i int) bool { return t.nodes[i].shown }, func(i int) bool { return t.nodes[i].Active })
 }
 
 // idWidth is how many characters tell the ids of the session apart.
 func (t *tree) idWidth() int {
 	ids := make([]string, len(t.nodes))
 	for i := range t.nodes {
-		ids[i] = t.nodes[i].id
+		ids[i] = t.nodes[i].ID
 	}
 	return shortest(ids, 8)
+}
+
+// sessionJSON is what --json says about the session of a command.
+type sessionJSON struct {
+	Path          string `json:"path"`
+	ID            string `json:"id"`
+	Name          string `json:"name,omitempty"`
+	Created       string `json:"created,omitempty"`
+	Cwd           string `json:"cwd,omitempty"`
+	ParentSession string `json:"parentSession,omitempty"`
+	Version       int    `json:"version"`
+}
+
+func sessionOf(s kept, name string) sessionJSON {
+	h := s.Header()
+	return sessionJSON{
+		Path: s.Path(), ID: h.ID, Name: name, Created: jsonTime(h.Timestamp),
+		Cwd: h.Cwd, ParentSession: h.ParentSession, Version: s.Version(),
+	}
+}
+
+// treeJSON is what tree --json prints.
+type treeJSON struct {
+	Session  sessionJSON `json:"session"`
+	Leaf     string      `json:"leaf,omitempty"`
+	Total    int         `json:"total"`
+	Messages int         `json:"messages"`
+	Branches int         `json:"branches"`
+	Entries  []treeEntry `json:"entries"`
+}
+
+// treeEntry is an entry in treeJSON, in the order in which the tree is printed.
+type treeEntry struct {
+	ID         string       `json:"id"`
+	ParentID   string       `json:"parentId,omitempty"`
+	Above      string       `json:"above,omitempty"`
+	Depth      int          `json:"depth"`
+	Children   int          `json:"children"`
+	Active     bool         `json:"active"`
+	Type       session.Type `json:"type"`
+	Role       message.Role `json:"role,omitempty"`
+	Time       string       `json:"time,omitempty"`
+	Kind       string       `json:"kind"`
+	Text       string       `json:"text,omitempty"`
+	Ref        string       `json:"ref,omitempty"`
+	Label      string       `json:"label,omitempty"`
+	Edit       string       `json:"edit,omitempty"`
+	FirstKept  string       `json:"firstKept,omitempty"`
+	Checkpoint string       `json:"checkpoint,omitempty"`
+}
+
+func (s *shownTree) json() any {
+	t := s.tree
+	out := treeJSON{Session: s.session, Total: len(t.nodes), Messages: t.messages, Branches: t.branches, Entries: []treeEntry{}}
+	if t.leaf >= 0 {
+		out.Leaf = t.nodes[t.leaf].ID
+	}
+	for r := range s.Rows() {
+		n := &t.nodes[r.Node]
+		e := n.treeEntry
+		e.Depth, e.Children = r.Depth, len(s.Children[r.Node])
+		if n.parent < 0 {
+			e.ParentID = ""
+		}
+		if above := s.Above[r.Node]; above >= 0 {
+			e.Above = t.nodes[above].ID
+		}
+		out.Entries = append(out.Entries, e)
+	}
+	return out
 }

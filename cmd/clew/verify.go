@@ -28,44 +28,39 @@ type verifiedFile struct {
 	Problems []session.Problem `json:"problems"`
 }
 
-func newVerify() *cobra.Command {
-	cmd := newCommand("verify", groupLook)
-	jsonFlag(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+// verifiedFiles is what verify prints.
+type verifiedFiles []verifiedFile
+
+func (all verifiedFiles) text(rep *report) {
+	for i := range all {
+		if all[i].Error == "" { // else it has been said
+			all[i].text(rep)
+		}
+	}
+}
+
+func newVerify(cmd *cobra.Command) runFunc {
+	return func(args []string) (result, error) {
 		bar := newProgress(cmd)
 		defer bar.done()
-		files := []verifiedFile{}
-		sound := true
+		files := verifiedFiles{}
+		var failed error
 		for i, name := range args {
 			bar.say("verifying %d of %d: %s", i+1, len(args), name)
 			v := verifyFile(cmd, name)
 			if err := cmd.Context().Err(); err != nil {
-				return err
+				return nil, err
 			}
-			sound = sound && v.Sound
-			if wantsJSON(cmd) {
-				files = append(files, v)
-				continue
+			if files = append(files, v); !v.Sound {
+				failed = errSilent
 			}
-			bar.done()
-			if v.Error != "" {
+			if v.Error != "" && !wantsJSON(cmd) {
+				bar.done()
 				fmt.Fprintf(cmd.ErrOrStderr(), "clew: %s\n", v.Error)
-			} else if err := show(cmd, &v); err != nil {
-				return err
 			}
 		}
-		bar.done()
-		if wantsJSON(cmd) {
-			if err := printJSON(cmd, files); err != nil {
-				return err
-			}
-		}
-		if !sound {
-			return errSilent
-		}
-		return nil
+		return files, failed
 	}
-	return cmd
 }
 
 func verifyFile(cmd *cobra.Command, name string) verifiedFile {

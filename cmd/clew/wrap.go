@@ -17,20 +17,19 @@ import (
 	"github.com/clew-dev/clew/gateway"
 )
 
-func newWrap() *cobra.Command {
-	cmd := newCommand("wrap", groupOther)
+func newWrap(cmd *cobra.Command) runFunc {
 	g := gatewayFlags{wrapped: true}
 	g.add(cmd)
 	cmd.Flags().SetInterspersed(false)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+	return func(args []string) (result, error) {
 		disconnect, err := g.connect(cmd, nil)
 		if err != nil {
-			return fmt.Errorf("wrap: %w", err)
+			return nil, fmt.Errorf("wrap: %w", err)
 		}
 		defer disconnect()
 		cfg, file, err := g.settings()
 		if err != nil {
-			return err
+			return nil, err
 		}
 		w := &wrapping{args: args, own: cfg.Upstreams["anthropic"] != "", window: cfg.Window("", "")}
 		name := strings.TrimSuffix(filepath.Base(args[0]), ".exe")
@@ -40,15 +39,15 @@ func newWrap() *cobra.Command {
 			if c.install != "" {
 				what = "install it with " + c.install
 			}
-			return fmt.Errorf("wrap: %w; %s", err, what)
+			return nil, fmt.Errorf("wrap: %w; %s", err, what)
 		}
 		if w.home, err = os.UserHomeDir(); err != nil {
-			return fmt.Errorf("wrap: %w", err)
+			return nil, fmt.Errorf("wrap: %w", err)
 		}
 		if c.servers != nil {
 			w.servers = map[string]string{}
 			if err := c.servers(w); err != nil {
-				return fmt.Errorf("wrap: %w", err)
+				return nil, fmt.Errorf("wrap: %w", err)
 			}
 		}
 		for name, addr := range w.servers {
@@ -59,7 +58,7 @@ func newWrap() *cobra.Command {
 		seen := &traffic{w: cmd.ErrOrStderr(), changed: map[gateway.Outcome]int{}}
 		s, err := startGateway(&g, cfg, "127.0.0.1:0", cmp.Or(g.admin, file.Admin), seen)
 		if err != nil {
-			return fmt.Errorf("wrap: %w", err)
+			return nil, fmt.Errorf("wrap: %w", err)
 		}
 		if seen.page != "" {
 			fmt.Fprintf(cmd.ErrOrStderr(), "clew: watch it on http://%s\n", seen.page)
@@ -83,9 +82,8 @@ func newWrap() *cobra.Command {
 		if seen.requests == 0 {
 			fmt.Fprintf(cmd.ErrOrStderr(), "clew: %s has sent nothing through the gateway; clew wrap --help says which settings it goes by\n", name)
 		}
-		return err
+		return nil, err
 	}
-	return cmd
 }
 
 // baseURLs are the variables that name the address of each API.

@@ -25,10 +25,10 @@ import (
 
 // Repaired says what Repair wrote.
 type Repaired struct {
-	Header  session.Header // of the copy
-	Entries int            // in the copy
-	Fixes   []Fix          // what was done, in the order of the original
-	More    int            // fixes beyond the first 10,000, which are not listed
+	Header  session.Header `json:"-"`              // of the copy
+	Entries int            `json:"entries"`        // in the copy
+	Fixes   []Fix          `json:"fixes"`          // what was done, in the order of the original
+	More    int            `json:"more,omitempty"` // fixes beyond the first 10,000, which are not listed
 }
 
 // Fix is one thing that Repair did.
@@ -97,7 +97,7 @@ func (f *File) repair(ctx context.Context, out string, err error) (*Repaired, er
 		slices.SortStableFunc(rp.fixes, func(a, b Fix) int { return cmp.Compare(a.Offset, b.Offset) })
 	}
 	h, err := session.ParseHeader(f.header.JSON())
-	return &Repaired{Header: h, Entries: rp.written, Fixes: rp.fixes, More: rp.more}, err
+	return &Repaired{Header: h, Entries: rp.written, Fixes: append([]Fix{}, rp.fixes...), More: rp.more}, err
 }
 
 type repairer struct {
