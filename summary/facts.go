@@ -522,8 +522,11 @@ func (x *extractor) source(call *message.Block) string {
 		return clipName(x.command(redact.Text(c)), maxSource)
 	}
 	name, s := argument(call, "pattern", "query", "url", "prompt", "description")
-	if s = oneLine(redact.Text(s)); name == "pattern" {
+	switch s = oneLine(redact.Text(s)); name {
+	case "pattern":
 		s = "/" + s + "/"
+	case "":
+		s = call.Name
 	}
 	return clipName(s, maxSource)
 }

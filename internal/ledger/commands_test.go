@@ -91,6 +91,22 @@ func TestCommands(t *testing.T) {
 			open: []string{"npm run check: src/a.ts(3,1): error TS2339: Property 'x' does not exist"},
 		},
 		{
+			name: "a check behind a pipe that never ran, and tests of which nothing is seen to pass",
+			talk: func(t *testchat.Chat) {
+				t.Bash("python -m pytest tests -k order 2>&1 | head -100", "/opt/bin/python: No module named pytest")
+				t.Bash("npx jest 2>&1 | tail -2", "sh: line 1: npx: command not found")
+				t.Bash("pytest -q one 2>&1 | tail -1", "................  [100%]")
+				t.Bash("bun test | tail", " 1309 pass\n 0 fail")
+				t.Bash("pytest two | grep -c xfail", "4")
+				t.Bash("go vet ./... | head", "")
+			},
+			want: []string{
+				"python -m pytest tests -k order: failed test 1/1", "npx jest: failed test 1/1", "pytest -q one: ok test",
+				"bun test: ok test", "pytest two: unknown test", "go vet ./...: ok lint",
+			},
+			open: []string{"python -m pytest tests -k order: /opt/bin/python: No module named pytest", "npx jest: sh: line 1: npx: command not found"},
+		},
+		{
 			name: "a wider check that passes retires a narrower one, not the other way round",
 			talk: func(t *testchat.Chat) {
 				t.Bash("go test -v -run TestGet ./store", "--- FAIL: TestGet\n\nCommand exited with code 1").Failed()

@@ -53,6 +53,13 @@ var failedSurely = text.Pattern(`(?m)^(?:FAIL\b|FAILED\b|\s*--- FAIL|npm ERR!|ma
 // needed where the exit status is that of another command of the line.
 var failMark = text.Pattern(`(?m)^\s*(?:--- FAIL|FAIL\b|FAILED\b|not ok \d|npm ERR!|npm error|make(?:\[\d+\])?: \*\*\*|error(?:\[E\d+\])?:|panic:|E   )|error TS\d+:|\b[1-9]\d* (?:tests? )?(?:failed|failures?|failing|errors?)\b|\bBUILD FAILED\b|ELIFECYCLE`)
 
+// neverRan matches the lines in which a shell or an interpreter tells that what it was asked to run
+// is not there.
+var neverRan = text.Pattern(`(?m)^(?:\S*: (?:line \d+: )?){1,3}(?:command not found\b|not found$|No such file or directory$|No module named \S+$|can't open file )|^(?:ModuleNotFoundError|ImportError): |^Error: Cannot find module `)
+
+// passMark matches the lines in which test runners sum up that what ran passed.
+var passMark = text.Pattern(`(?m)^\s*(?:ok\b|OK\b|PASS|[✓✔] |# pass [1-9])|\[100%\]$|\b[1-9]\d* pass$|(?i:\bpassed\b|\bpassing\b|\bsuccess(?:ful|fully|ful!)?\b)|test result: ok|\b0 (?:failed|failures)\b`)
+
 // errorWord and errorName match the lines of an output that tell what went wrong.
 var (
 	errorWord = text.NewWording(`error|errors|exception|failed|failure|failing|panic|fatal|undefined|undeclared|cannot|can't|could not|couldn't|not found|no such|denied|refused|unexpected|invalid|missing|mismatch|timed? ?out|assert\w*|expected|conflict|segmentation fault`, `错误|失败|异常`)

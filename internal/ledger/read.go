@@ -307,9 +307,8 @@ func (r *Reader) command(c call, o outcome) {
 	c.command = redact.Text(c.command)
 	l := r.parse(c.command, c.dir)
 	status := o.status
-	if l.check != "" && o.running == "" && (l.unsure && failMark().MatchString(lookAt(o.text)) ||
-		!l.unsure && o.exit == nil && failedSurely().MatchString(lookAt(o.text))) {
-		status = StatusFailed
+	if l.check != "" && o.running == "" && status == StatusOK {
+		status = l.judged(o)
 	}
 	key := l.text
 	if !strings.Contains(key, "<<") && !strings.Contains(key, "\\\n") { // it still is the same on one line
@@ -345,6 +344,25 @@ func (r *Reader) command(c call, o outcome) {
 	if o.status != StatusFailed {
 		r.gitFiles(l, o.text)
 	}
+}
+
+// judged returns what became of a check whose line did not fail: the exit status may be that of
+// another command, or not be told.
+func (l line) judged(o outcome) Status {
+	out := lookAt(o.text)
+	switch {
+	case !l.unsure && (o.exit != nil || !failedSurely().MatchString(out)):
+		return StatusOK
+	case !l.unsure, failMark().MatchString(out):
+		return StatusFailed
+	case passMark().MatchString(out):
+		return StatusOK
+	case neverRan().MatchString(out):
+		return StatusFailed
+	case l.tests:
+		return StatusUnknown // tests that pass say so
+	}
+	return StatusOK
 }
 
 // parse returns what a command line says. Each is parsed once.
