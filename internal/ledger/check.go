@@ -51,8 +51,10 @@ var (
 		CheckBuild: `build package compile assemble install --build`,
 		CheckLint:  `lint format vet fmt clippy`,
 	})
-	builders     = text.Words(`go cargo mvn mvnw gradle gradlew dotnet mix swift zig sbt bazel vite next cmake`)
-	taskers      = text.Words(`npm pnpm yarn bun deno make just task rake gmake mise nx turbo`)
+	builders = text.Words(`go cargo mvn mvnw gradle gradlew dotnet mix swift zig sbt bazel vite next cmake`)
+	taskers  = text.Words(`npm pnpm yarn bun deno make just task rake gmake mise nx turbo`)
+	// dryFlags are flags with which nothing is checked.
+	dryFlags     = text.Words(`--dry-run --just-print --collect-only --list --listTests --help --version -h`)
 	interpreters = text.Words(`python python3 py node tsx sh bash`)
 	testScript   = text.Pattern(`^(?:run[-_]?)?tests?(?:[-_]?runner|[-_]?all)?(?:\.(?:sh|py|js|ts|rb))?$|^runtests\.py$`)
 )
@@ -133,7 +135,7 @@ func checkOf(tool string) Check {
 	case builders()[name], interpreters()[name]:
 		return goals()[goal]
 	case !taskers()[name] && name != "script":
-		if testScript().MatchString(path.Base(name)) {
+		if name != "test" && testScript().MatchString(path.Base(name)) {
 			return CheckTest
 		}
 		return checkers()[name]
@@ -179,7 +181,7 @@ func readLine(command string, sc script, p place, dir string) line {
 		l.looks = l.looks && !writes(*c) && (reads || (words[0] == "git" || words[0] == "gh") && len(words) > 1 && gitLooks()[words[1]])
 		tool, args := toolOf(words)
 		check := checkOf(tool)
-		if check == "" {
+		if check == "" || slices.ContainsFunc(args, func(a string) bool { return dryFlags()[a] || a == "-n" && words[0] == "make" }) {
 			continue
 		}
 		if last = i; first < 0 {

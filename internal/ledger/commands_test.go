@@ -91,6 +91,29 @@ func TestCommands(t *testing.T) {
 			open: []string{"npm run check: src/a.ts(3,1): error TS2339: Property 'x' does not exist"},
 		},
 		{
+			name: "a script's command that is left running has the outcome that a later script reads",
+			talk: func(t *testchat.Chat) {
+				const start = "Script completed\nWall time 1.2 seconds\nOutput:\n\n" + `{"chunk_id":"6e","wall_time_seconds":1.0,"session_id":67,"output":"[build] $ cargo build\n"}`
+				t.Call("exec", testchat.Args("input", `const r = await tools.exec_command({cmd:"mise run test:e2e one"}); text(JSON.stringify(r))`), start)
+				t.Call("exec", testchat.Args("input", `const r = await tools.write_stdin({session_id:67,chars:""}); text(r.output)`),
+					"Script completed\nWall time 2.2 seconds\nOutput:\n\nRunning test: one\n[test:e2e] ERROR task failed\n")
+				t.Call("exec", testchat.Args("input", `const r = await tools.exec_command({cmd:"mise run test:e2e two"}); text(JSON.stringify(r))`), strings.Replace(start, "67", "68", 1))
+				t.Call("exec", testchat.Args("input", `tools.exec_command({cmd:"go vet ./..."}).then(r => text(JSON.stringify(r)))`),
+					"Script completed\nWall time 1.2 seconds\nOutput:\n\n"+`{"chunk_id":"7","exit_code":1,"output":"x.go:3: bad\n"}`)
+			},
+			want: []string{"mise run test:e2e one: failed test 1/1", "mise run test:e2e two: unknown test", "go vet ./...: failed 1 lint 1/1"},
+			open: []string{"mise run test:e2e one: [test:e2e] ERROR task failed", "go vet ./...: x.go:3: bad"},
+		},
+		{
+			name: "what only looks like a check",
+			talk: func(t *testchat.Chat) {
+				t.Bash("test -f go.mod", "")
+				t.Bash("make -n build", "go build ./...")
+				t.Bash("pytest --collect-only", "3 tests collected")
+			},
+			want: []string{"test -f go.mod: ok", "make -n build: ok", "pytest --collect-only: ok"},
+		},
+		{
 			name: "a check behind a pipe that never ran, and tests of which nothing is seen to pass",
 			talk: func(t *testchat.Chat) {
 				t.Bash("python -m pytest tests -k order 2>&1 | head -100", "/opt/bin/python: No module named pytest")

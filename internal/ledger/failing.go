@@ -51,7 +51,7 @@ var failedSurely = text.Pattern(`(?m)^(?:FAIL\b|FAILED\b|\s*--- FAIL|npm ERR!|ma
 
 // failMark matches the lines in which checks tell that they failed. It is
 // needed where the exit status is that of another command of the line.
-var failMark = text.Pattern(`(?m)^\s*(?:--- FAIL|FAIL\b|FAILED\b|not ok \d|npm ERR!|npm error|make(?:\[\d+\])?: \*\*\*|error(?:\[E\d+\])?:|panic:|E   )|error TS\d+:|\b[1-9]\d* (?:tests? )?(?:failed|failures?|failing|errors?)\b|\bBUILD FAILED\b|ELIFECYCLE`)
+var failMark = text.Pattern(`(?m)^\s*(?:--- FAIL|FAIL\b|FAILED\b|not ok \d|npm ERR!|npm error|make(?:\[\d+\])?: \*\*\*|error(?:\[E\d+\])?:|panic:|E   )|error TS\d+:|\b[1-9]\d* (?:tests? )?(?:failed|failures?|failing|errors?)\b|\bBUILD FAILED\b|ELIFECYCLE|\bERROR task failed\b|\bexited with (?:status|exit) code [1-9]`)
 
 // neverRan matches the lines in which a shell or an interpreter tells that what it was asked to run
 // is not there.
@@ -118,12 +118,13 @@ var exitMember = text.Pattern(`"exit_?[cC]ode" ?: ?(-?[0-9]{1,10})`)
 // exitOf returns the exit status that a result tells. It stands in the first or
 // the last lines.
 func exitOf(out string) (code int, ok bool) {
+	isObject := strings.HasPrefix(body(out), "{")
 	for _, part := range []string{out[:min(400, len(out))], out[max(0, len(out)-400):]} {
 		if !strings.Contains(part, "xit") && !strings.Contains(part, "eturn") && !strings.Contains(part, " with ") {
 			continue
 		}
 		m := exitLine().FindStringSubmatch(part)
-		if m == nil && strings.HasPrefix(out, "{") {
+		if m == nil && isObject {
 			m = exitMember().FindStringSubmatch(part)
 		}
 		if m != nil {
@@ -141,6 +142,12 @@ var leftRunning = text.Pattern(`(?m)^Process running with session ID ([0-9]+)$|\
 // LeftRunning returns the id by which later calls name a command that goes on by its result; "" where it has ended.
 func LeftRunning(result string) string {
 	head := outputMark().FindString(beginning(result))
+	if said := body(result); strings.HasPrefix(said, "{") { // a script of Codex that prints what the tool gave it
+		r := jsonx.One([]byte(said))
+		if id := jsonx.Get(r, "session_id"); id != nil && !jsonx.IsNull(id) && jsonx.Get(r, "exit_code") == nil {
+			return strings.Trim(string(id), `"`)
+		}
+	}
 	if strings.HasPrefix(result, "Command ") {
 		head = beginning(result)
 	}
@@ -179,6 +186,9 @@ type outcome struct {
 func readOutcome(c call, m *message.Message) outcome {
 	o := outcome{status: StatusOK, text: m.Text()}
 	head := beginning(o.text)
+	if n := len(c.inner); n > 0 { // the result of a script is that of its last call
+		c = c.inner[n-1]
+	}
 	if c.act == OpShell || c.act == OpPatch || c.act == actPoll {
 		o.running = LeftRunning(o.text)
 		if c.act == actPoll && strings.Contains(head, "<status>running</status>") {
@@ -202,9 +212,19 @@ func readOutcome(c call, m *message.Message) outcome {
 // outputMark matches what stands before the output in Codex's results.
 var outputMark = text.Pattern(`\A(?:(?:Command:|Exit code|Chunk ID|Wall time|Process exited|Process running|Original token count|Script completed|Total output lines|Warning: truncated output)[^\n]*\n)+(?:Output:(?:\n|\z))?`)
 
+// body returns what stands below outputMark.
+func body(s string) string {
+	s = s[len(outputMark().FindString(beginning(s))):]
+	if t := strings.TrimLeft(s, "\n"); strings.HasPrefix(t, "{") {
+		return t
+	}
+	return s
+}
+
 // Output returns the output in a result that has more around it: Codex's lines or JSON,
 // the tags of mini-SWE-agent and of Claude Code's background tasks.
 func Output(s string) string {
+	s = body(s)
 	if strings.HasPrefix(s, "{") {
 		if out, ok := jsonx.String(jsonx.Get(jsonx.One([]byte(s)), "output")); ok {
 			return out
@@ -215,5 +235,5 @@ func Output(s string) string {
 			return strings.TrimSuffix(strings.TrimSpace(out), "</output>")
 		}
 	}
-	return s[len(outputMark().FindString(beginning(s))):]
+	return s
 }

@@ -222,11 +222,13 @@ func (r *Reader) polled(c call, o outcome) {
 		return
 	}
 	s.text = lookAt(s.text + o.text)
+	r.running[c.polls] = s
 	if o.running != "" {
-		r.running[c.polls] = s
 		return
 	}
-	delete(r.running, c.polls)
+	if o.status != StatusUnknown { // else it may go on
+		delete(r.running, c.polls)
+	}
 	o.text, s.polls = s.text, c.polls
 	r.result(s.call, o)
 }
@@ -307,7 +309,7 @@ func (r *Reader) command(c call, o outcome) {
 	c.command = redact.Text(c.command)
 	l := r.parse(c.command, c.dir)
 	status := o.status
-	if l.check != "" && o.running == "" && status == StatusOK {
+	if l.check != "" && o.running == "" && status != StatusFailed {
 		status = l.judged(o)
 	}
 	key := l.text
@@ -350,19 +352,20 @@ func (r *Reader) command(c call, o outcome) {
 // another command, or not be told.
 func (l line) judged(o outcome) Status {
 	out := lookAt(o.text)
+	sure := o.status == StatusOK && !l.unsure
 	switch {
-	case !l.unsure && (o.exit != nil || !failedSurely().MatchString(out)):
+	case sure && (o.exit != nil || !failedSurely().MatchString(out)):
 		return StatusOK
-	case !l.unsure, failMark().MatchString(out):
+	case sure, failMark().MatchString(out):
 		return StatusFailed
-	case passMark().MatchString(out):
+	case l.tests && passMark().MatchString(out):
 		return StatusOK
 	case neverRan().MatchString(out):
 		return StatusFailed
 	case l.tests:
 		return StatusUnknown // tests that pass say so
 	}
-	return StatusOK
+	return o.status
 }
 
 // parse returns what a command line says. Each is parsed once.

@@ -162,7 +162,14 @@ func parseCall(name string, args json.RawMessage, entry string) call {
 
 // Polls returns the id of the command that a call asks about, which was left running; "" if it is another call.
 func Polls(name string, args json.RawMessage) (id string) {
-	if actionOf(name) != actPoll {
+	switch actionOf(name) {
+	case actScript:
+		if calls := scriptCalls(firstMember(args, scriptMembers), ""); len(calls) > 0 {
+			return calls[len(calls)-1].polls
+		}
+		return ""
+	case actPoll:
+	default:
 		return ""
 	}
 	jsonx.Members(args, func(name, value []byte) bool {
