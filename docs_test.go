@@ -28,13 +28,13 @@ func TestDocsNameWhatExists(t *testing.T) {
 	}
 	mutations := regexp.MustCompile("`((?:agent|clew|compact|jsonl|llm|model|session|wire)-[a-z0-9-]+)`")
 	names := regexp.MustCompile("`(Test\\w+|[a-z/]+testdata/[^`]+)`")
-	links := regexp.MustCompile(`\]\(([^)#:\s]+)(?:#[^)]*)?\)`)
+	links := regexp.MustCompile(`\]\(([^)#:\s]*)(?:#([^)]*))?\)`)
 	rich := []string{"testdata/defects.md", "docs/seeds.md", "testdata/seeds.md"} // in tests that they name
 	pages, err := filepath.Glob("docs/*.md")
 	if err != nil || len(pages) < 15 {
 		t.Fatal(pages, err)
 	}
-	pages = append(pages, "README.md", "CONTRIBUTING.md", "docs/decisions/README.md", "examples/README.md", "testdata/defects.md", "testdata/seeds.md")
+	pages = append(pages, "README.md", "CONTRIBUTING.md", "docs/decisions/README.md", "examples/README.md", "bench/README.md", "testdata/defects.md", "testdata/seeds.md")
 	for _, name := range pages {
 		page, err := os.ReadFile(name)
 		if err != nil {
@@ -42,8 +42,14 @@ func TestDocsNameWhatExists(t *testing.T) {
 		}
 		named := names.FindAllStringSubmatch(string(page), -1)
 		for _, m := range links.FindAllStringSubmatch(string(page), -1) {
-			if _, err := os.Stat(filepath.Join(filepath.Dir(name), m[1])); err != nil {
+			target := filepath.Join(filepath.Dir(name), m[1])
+			if m[1] == "" {
+				target = name
+			}
+			if _, err := os.Stat(target); err != nil {
 				t.Errorf("%s: %v", name, err)
+			} else if m[2] != "" && !slices.Contains(anchors(t, target), m[2]) {
+				t.Errorf("%s: %s has no heading for #%s", name, target, m[2])
 			}
 		}
 		if slices.Contains(rich, name) && len(named) < 40 {
@@ -67,4 +73,18 @@ func TestDocsNameWhatExists(t *testing.T) {
 			}
 		}
 	}
+}
+
+// anchors are the names under which GitHub links to a page's headings.
+func anchors(t *testing.T, page string) (names []string) {
+	t.Helper()
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllSubmatch(text, -1) {
+		name := regexp.MustCompile(`[^\pL\pN _-]`).ReplaceAllString(strings.ToLower(string(m[1])), "")
+		names = append(names, strings.ReplaceAll(name, " ", "-"))
+	}
+	return names
 }
