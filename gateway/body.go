@@ -28,7 +28,7 @@ const maxPooled = 8 << 20
 // readBody reads a body up to a limit; whole is false when there is more.
 func readBody(req *http.Request, limit int64) (p *payload, whole bool, err error) {
 	buf := (*bodies.Get().(*[]byte))[:0]
-	if n := min(req.ContentLength, limit) + bytes.MinRead; int64(cap(buf)) < n {
+	if n := min(req.ContentLength, limit, maxPooled) + bytes.MinRead; int64(cap(buf)) < n { // more, once it has come
 		buf = make([]byte, 0, n)
 	}
 	to := bytes.NewBuffer(buf)

@@ -32,9 +32,6 @@ type conversation struct {
 
 // conversation returns that of the request; it may be new.
 func (r *request) conversation() *conversation {
-	if c, ok := r.talks.get(r.root); ok {
-		return c
-	}
 	return r.talks.put(r.root, &conversation{}, true)
 }
 
@@ -198,12 +195,6 @@ func (r *request) entryID(item, n int) string {
 	}
 	sum := sha256.Sum256(binary.AppendUvarint(d[:], uint64(n)))
 	return hex.EncodeToString(sum[:8])
-}
-
-// item returns where in the list an entry comes from.
-func (c *conversation) item(entry string) (int, bool) {
-	at, ok := c.items[entry]
-	return at, ok
 }
 
 // keep writes an epoch down, after the pass that it was made of.

@@ -339,7 +339,7 @@ func (r *request) epochOf(items []session.Item, c *conversation) (*Epoch, error)
 	var newest *session.Item // the first that is kept
 	seen := map[int]int{}    // results of an item that were met so far
 	for _, it := range items {
-		at, ok := c.item(it.Entry.ID)
+		at, ok := c.items[it.Entry.ID]
 		if !ok {
 			if it.Message.Role == message.RoleSystem {
 				continue // stands in the request

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -368,6 +369,45 @@ func TestPackedAnswers(t *testing.T) {
 	send(t, gateway.Transport(nil, gateway.Config{Observe: true, OnEvent: func(e gateway.Event) { last = e }}), u.URL+"/v1/messages", long(50, "x"), "Accept-Encoding: gzip, br")
 	if got := u.header[2].Get("Accept-Encoding"); got != "gzip, br" || last.Usage == nil || last.Usage.Input != 10 {
 		t.Errorf("watching, the upstream was asked for %q, and said %+v", got, last.Usage)
+	}
+}
+
+// An error whose body is not packed as it says reaches the client as it came.
+func TestMislabelledErrors(t *testing.T) {
+	for _, encoding := range []string{"gzip", "deflate", "br"} {
+		for _, said := range []string{"", "slow down"} {
+			u := newUpstream(t)
+			u.answer = func(w http.ResponseWriter, _ int) {
+				w.Header().Set("Content-Encoding", encoding)
+				w.WriteHeader(http.StatusTooManyRequests)
+				write(w, said)
+			}
+			rt := gateway.Transport(nil, gateway.Config{})
+			if status, answer := send(t, rt, u.URL+"/v1/messages", long(1, "x"), "Accept-Encoding: br"); status != http.StatusTooManyRequests || answer != said {
+				t.Errorf("%s, %q: %d %q", encoding, said, status, answer)
+			}
+		}
+	}
+}
+
+type brokenBody struct{ closed bool }
+
+func (b *brokenBody) Read([]byte) (int, error) { return 0, errors.New("broken") }
+func (b *brokenBody) Close() error             { b.closed = true; return nil }
+
+// A body that can't be read is closed, and takes no more memory than what came of it.
+func TestBrokenBody(t *testing.T) {
+	body := &brokenBody{}
+	req := httptest.NewRequest(http.MethodPost, "http://127.0.0.1:1/v1/messages", body)
+	req.Body, req.ContentLength = body, 64<<20
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	resp, err := gateway.Transport(nil, gateway.Config{}).RoundTrip(req)
+	if err == nil {
+		_ = resp.Body.Close()
+	}
+	if runtime.ReadMemStats(&after); err == nil || !body.closed || after.TotalAlloc-before.TotalAlloc > 16<<20 {
+		t.Errorf("%v, closed: %v, %d bytes", err, body.closed, after.TotalAlloc-before.TotalAlloc)
 	}
 }
 

@@ -234,6 +234,9 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	body, whole, err := readBody(req, t.cfg.MaxBody)
 	if err != nil {
+		if !errors.Is(err, errBusy) { // a server would read on, before it can answer
+			_ = req.Body.Close()
+		}
 		return nil, err
 	}
 	if !whole { // too large to be read: body holds what was
@@ -257,7 +260,7 @@ func (t *transport) handle(req *http.Request, rt route, came *payload, body []by
 			return
 		}
 		req, body = r.translate(req, body)
-		if out = r.plan(req, body); r.compacts && r.lacking(compactPath) || r.trigger && r.lacking(compactionTrigger) {
+		if out = r.plan(req, body); r.in != nil && (r.compacts && r.lacking(compactPath) || r.trigger && r.lacking(compactionTrigger)) {
 			resp, err = r.answer(req)
 		}
 	}) {

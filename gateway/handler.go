@@ -1,14 +1,12 @@
 package gateway
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/subtle"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log"
 	"log/slog"
 	"net"
 	"net/http"
@@ -123,6 +121,9 @@ func (h *Handler) Reload(cfg HandlerConfig) error {
 	cfg.MaxMemory = cmp.Or(max(cfg.MaxMemory, 0), 512<<20)
 	cfg.ClientTimeout = cmp.Or(cfg.ClientTimeout, time.Minute)
 	cfg.UpstreamTimeout = cmp.Or(cfg.UpstreamTimeout, defaultSilence)
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
 	if cfg.Tenants != nil {
 		cfg.Tenant = func(r *http.Request) string {
 			tenant, _ := r.Context().Value(tenantKey{}).(string) // serve has put it there
@@ -150,20 +151,10 @@ func (h *Handler) Reload(cfg HandlerConfig) error {
 			return nil
 		},
 		ErrorHandler: refuseFailed,
-		ErrorLog:     log.New(logWriter{cfg.Logger}, "", 0),
+		ErrorLog:     slog.NewLogLogger(cfg.Logger.Handler(), slog.LevelWarn),
 	}
 	h.now.Store(n)
 	return nil
-}
-
-// logWriter gives what the proxy logs to the configured logger.
-type logWriter struct{ to *slog.Logger }
-
-func (l logWriter) Write(p []byte) (int, error) {
-	if l.to != nil {
-		l.to.Warn(string(bytes.TrimSpace(p)))
-	}
-	return len(p), nil
 }
 
 // ServeHTTP implements http.Handler.

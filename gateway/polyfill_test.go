@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
@@ -195,4 +196,19 @@ func sealedIn(t *testing.T, answer string) string {
 		t.Fatalf("%v: %.300s", err, answer)
 	}
 	return v.Output[0].Content
+}
+
+// A request for a summary of a list that the server holds goes to the server.
+func TestHeldListIsNotCompacted(t *testing.T) {
+	u := newUpstream(t)
+	var log bytes.Buffer
+	rt := gateway.Transport(nil, gateway.Config{ByRules: func(string) bool { return true }, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	for _, body := range []string{`{"model":"m","previous_response_id":"r","input":[{"role":"user","content":"x"}]}`, `{"model":"m","input":[]}`} {
+		if status, _ := send(t, rt, u.URL+"/v1/responses/compact", []byte(body)); status != 200 || log.Len() > 0 {
+			t.Errorf("%d: %s", status, log.String())
+		}
+	}
+	if len(u.bodies) != 2 {
+		t.Errorf("%d requests", len(u.bodies))
+	}
 }

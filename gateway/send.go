@@ -134,10 +134,10 @@ func (r *request) overflowOf(resp *http.Response) *model.Overflow {
 		return nil
 	case status >= 400:
 		head, err := io.ReadAll(io.LimitReader(resp.Body, maxRefusal))
+		resp.Body = replay(head, err, resp.Body)
 		if said = head; err == nil && len(head) < maxRefusal {
 			said, err = decoded(encoding, head, maxRefusal, unlimited)
 		}
-		resp.Body = replay(head, err, resp.Body)
 		if err != nil {
 			return nil
 		}

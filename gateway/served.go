@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"io"
 	"net/http"
@@ -85,11 +86,7 @@ func windowIn(body []byte, model string) (window int64) {
 	}
 	for _, list := range []string{"models", "data"} {
 		jsonx.Elements(jsonx.Get(body, list), func(m []byte) bool {
-			id := jsonx.StringAt(m, "id")
-			if id == "" {
-				id = jsonx.StringAt(m, "name")
-			}
-			if id != model && id != model+":latest" {
+			if id := cmp.Or(jsonx.StringAt(m, "id"), jsonx.StringAt(m, "name")); id != model && id != model+":latest" {
 				return true
 			}
 			for _, name := range []string{"loaded_context_length", "max_model_len", "context_length"} {

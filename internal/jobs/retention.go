@@ -97,6 +97,9 @@ func (w *collectionWorker) Work(ctx context.Context, job *river.Job[collection])
 	opt := *w.opt
 	opt.Grace = time.Duration(job.Args.Hours) * time.Hour
 	got, err := postgres.Collect(ctx, w.pool, opt)
+	if got.First {
+		w.log.Info("the large output is marked as this database's; from the next time on it is collected")
+	}
 	if got.Deleted > 0 || got.Measures > 0 {
 		w.log.Info("deleted what nobody refers to", "content", got.Deleted, "bytes", got.Bytes, "measures", got.Measures, "open", got.Open)
 	}
