@@ -67,31 +67,13 @@ func signed(it session.Item) bool {
 		})
 }
 
-// openLoop returns the first item of the tool loop that is still open: the answers and results since something was
-// said to the model, where nothing but what the user has said meanwhile follows the last results. Anthropic wants the
-// reasoning of such a loop back as it was. Without an open loop it is len(items).
+// openLoop returns the first item of the tool loop that is still open; see message.OpenLoop.
 func openLoop(items []session.Item) int {
-	open, said := len(items), false
-	for ; open > 0 && items[open-1].Message.Role != message.RoleToolResult; open-- {
-		m := items[open-1].Message
-		said = said || speaks(m)
-		// An answer that was cut short may yet be taken out and asked for again.
-		if m.Role == message.RoleAssistant && notSent(m) == "" && (said || m.StopReason != message.StopLength) {
-			return len(items)
-		}
+	list := make([]*message.Message, len(items))
+	for i := range items {
+		list[i] = items[i].Message
 	}
-	if open == 0 {
-		return len(items)
-	}
-	for open > 0 && !speaks(items[open-1].Message) {
-		open--
-	}
-	return open
-}
-
-// speaks reports whether a message says something to the model that is no result of a call.
-func speaks(m *message.Message) bool {
-	return m.Role != message.RoleAssistant && m.Role != message.RoleToolResult && notSent(m) == ""
+	return message.OpenLoop(list)
 }
 
 // loose returns the stale items to lose their reasoning now: none in the open tool loop, none while a call waits.

@@ -144,6 +144,39 @@ func (m *Message) Failed() bool {
 	return m.Role == RoleAssistant && (m.StopReason == StopError || m.StopReason == StopAborted)
 }
 
+// OpenLoop returns where in a list the tool loop begins that is still open at its end: the answers and results since
+// something was said to the model, where nothing but what the user has said meanwhile follows the last results. Anthropic
+// wants the reasoning of such a loop back as it was. Without an open loop it is len(list). Messages that no model is sent,
+// and those that are nil, close no loop and divide none.
+func OpenLoop(list []*Message) int {
+	open, said := len(list), false
+	for ; open > 0 && (list[open-1] == nil || list[open-1].Role != RoleToolResult); open-- {
+		m := list[open-1]
+		said = said || m.speaks()
+		// An answer that was cut short may yet be taken out and asked for again.
+		if m.sent() && m.Role == RoleAssistant && (said || m.StopReason != StopLength) {
+			return len(list)
+		}
+	}
+	if open == 0 {
+		return len(list)
+	}
+	for open > 0 && !list[open-1].speaks() {
+		open--
+	}
+	return open
+}
+
+// sent reports whether m goes to a model. A command that the user has kept from it does not.
+func (m *Message) sent() bool {
+	return m != nil && m.Role.Known() && !m.Failed() && (m.Role != RoleBashExecution || !m.ExcludeFromContext)
+}
+
+// speaks reports whether m says something to the model that is no result of a call.
+func (m *Message) speaks() bool {
+	return m.sent() && m.Role != RoleAssistant && m.Role != RoleToolResult
+}
+
 // answers reports whether m is sent to every model: it did not fail and says something beside its reasoning.
 func (m *Message) answers() bool {
 	if m.Role != RoleAssistant || m.Failed() {

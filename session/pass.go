@@ -258,29 +258,16 @@ func copied(e *Entry, renamed map[string]string, thinks bool) Draft {
 	return d.raw(memberClew, copyMark(e.ID))
 }
 
-// openLoop returns where in entries the tool loop begins that is open at their end, len(entries) for none. Providers
-// want the reasoning of such a loop back as it was; package compact takes it out of the copies when the loop is closed.
+// openLoop returns where in entries the tool loop begins that is open at their end; see message.OpenLoop. Package compact
+// takes its reasoning out of the copies when the loop is closed.
 func openLoop(entries []*Entry) int {
-	role := func(i int) message.Role {
-		m, err := entries[i].Message()
-		if err != nil || m.Failed() || m.ExcludeFromContext {
-			return "" // no message, or one that is not sent
-		}
-		return m.Role
-	}
-	open := len(entries)
-	for open > 0 && role(open-1) != message.RoleToolResult {
-		if open--; role(open) == message.RoleAssistant {
-			return len(entries)
+	list := make([]*message.Message, len(entries))
+	for i, e := range entries {
+		if says := contributed(e, true); len(says) > 0 {
+			list[i] = says[len(says)-1]
 		}
 	}
-	if open == 0 {
-		return len(entries)
-	}
-	for open > 0 && (role(open-1) == "" || role(open-1) == message.RoleAssistant || role(open-1) == message.RoleToolResult) {
-		open--
-	}
-	return open
+	return message.OpenLoop(list)
 }
 
 // unsigned takes signed reasoning out of an answer: the signature may be bound to what

@@ -273,35 +273,50 @@ func TestUndoFromInsideAPass(t *testing.T) {
 	}
 }
 
-// What the model is not sent, such as a command that the user kept from it, closes no tool loop and divides none.
+// What the model is not sent, such as a command that the user kept from it, closes no tool loop and divides none. What it
+// is told in the middle of a loop divides it, also by a program. An answer that was cut short may be asked for again.
 func TestUndoKeepsTheThinkingOfALoop(t *testing.T) {
-	log := testLog(t)
-	appendAll(t, log, user("a"))
-	pass(t, log, "sum", "e1") // e2, e3
 	think := message.ThinkingBlock("hm", "sig")
-	call := func(id string) session.Draft {
-		m := message.Assistant(testTime, think, message.ToolCallBlock(id, "read", nil))
-		m.StopReason = message.StopToolUse
+	answer := func(stop message.StopReason, more message.Block) session.Draft {
+		m := message.Assistant(testTime, think, more)
+		m.StopReason = stop
 		return session.Message(m)
+	}
+	call := func(id string) session.Draft {
+		return answer(message.StopToolUse, message.ToolCallBlock(id, "read", nil))
 	}
 	result := func(id string) session.Draft {
 		return session.Message(message.ToolResult(id, "read", "text", false, testTime))
 	}
 	hidden := session.Message(&message.Message{Role: message.RoleBashExecution, Command: "ls", ExcludeFromContext: true, Timestamp: 1})
-	before := session.Message(message.Assistant(testTime, think, message.TextBlock("closed")))
-	appendAll(t, log, before, user("b"), call("k1"), result("k1"), hidden, call("k2"), result("k2"), hidden)
-	undo(t, log, session.UndoOptions{KeepLater: true})
-	path, err := log.Path(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := ""
-	for _, e := range path {
-		if m, err := e.Message(); err == nil && m.Role == message.RoleAssistant {
-			got += fmt.Sprint(m.Content[0].Type == message.BlockThinking, " ")
+	told := session.NewCustomMessage("note", []message.Block{message.TextBlock("the rules have changed")}, true, nil)
+	before := answer(message.StopEnd, message.TextBlock("closed"))
+	for name, c := range map[string]struct {
+		later []session.Draft
+		want  string
+	}{
+		"hidden":    {[]session.Draft{before, user("b"), call("k1"), result("k1"), hidden, call("k2"), result("k2"), hidden}, "false true true "},
+		"told":      {[]session.Draft{before, user("b"), call("k1"), result("k1"), told, call("k2"), result("k2")}, "false false true "},
+		"cut short": {[]session.Draft{user("b"), call("k1"), result("k1"), answer(message.StopLength, message.TextBlock("and"))}, "true true "},
+		"closed":    {[]session.Draft{user("b"), call("k1"), result("k1"), before}, "false false "},
+	} {
+		log := testLog(t)
+		appendAll(t, log, user("a"))
+		pass(t, log, "sum", "e1") // e2, e3
+		appendAll(t, log, c.later...)
+		undo(t, log, session.UndoOptions{KeepLater: true})
+		path, err := log.Path(context.Background())
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	if got != "false true true " {
-		t.Errorf("thinking is there: %s", got)
+		got := ""
+		for _, e := range path {
+			if m, err := e.Message(); err == nil && m.Role == message.RoleAssistant {
+				got += fmt.Sprint(m.Content[0].Type == message.BlockThinking, " ")
+			}
+		}
+		if got != c.want {
+			t.Errorf("%s: thinking is there: %s, want %s", name, got, c.want)
+		}
 	}
 }
