@@ -12,6 +12,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/clew-dev/clew/agent"
+	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/internal/tui/widget"
 )
@@ -191,7 +192,9 @@ func (p *plain) event(e agent.Event) {
 			p.asking = "" // what is asked is asked again
 		}
 	case agent.KindCompactionStart:
-		p.say("Compacting " + widget.Tokens(e.Compaction.Before) + " tokens.")
+		if e.Compaction.Reason != compact.Manual { // of one that was asked for the line of its job tells, and it may be a preview
+			p.say("Compacting " + widget.Tokens(e.Compaction.Before) + " tokens.")
+		}
 	case agent.KindRetry:
 		p.say(fmt.Sprintf("Trying again in %s, attempt %d: %s", e.Retry.Wait.Round(time.Second), e.Retry.Attempt, e.Retry.Error))
 	default:
@@ -314,10 +317,14 @@ func (p *plain) present() {
 	if len(p.over) > 0 {
 		return
 	}
+	if p.open != nil || len(p.asks) == 0 {
+		p.asking = "" // what stood before something else is printed again
+	}
 	p.open, p.answer = nil, nil
 	if len(p.asks) == 0 {
-		p.asking = ""
-	} else if q := p.asks[0].Question; q.ID != p.asking {
+		return
+	}
+	if q := p.asks[0].Question; q.ID != p.asking {
 		p.asking, p.since = q.ID, p.cfg.Clock()
 		if !p.cfg.Silent {
 			_, _ = io.WriteString(p.cfg.Out, "\a") // what comes next says whether it can be written
@@ -453,7 +460,8 @@ func (p *plain) pickFrom(l *pickView, items []widget.Item) {
 	}
 	p.say(l.l.Title + ":")
 	for i, it := range items[:min(len(items), mostItems)] {
-		p.say(strconv.Itoa(i+1) + ". " + strings.Join(it.Cells, ", "))
+		cells := slices.DeleteFunc(slices.Clone(it.Cells), func(c string) bool { return c == "" })
+		p.say(strconv.Itoa(i+1) + ". " + strings.Join(cells, ", "))
 	}
 	if n := len(items) - mostItems; n > 0 {
 		p.say(fmt.Sprintf("And %d more.", n))

@@ -188,6 +188,46 @@ func TestPlainCommands(t *testing.T) {
 	x.done <- nil
 }
 
+// TestPlainPreview: a preview is not called a compaction, and cells without a text are not read out.
+func TestPlainPreview(t *testing.T) {
+	x := newPlain(t, small)
+	say := func() {
+		x.h.model.Add(modeltest.Text(strings.Repeat("The tide turns. ", 260)))
+		x.types("a question")
+		x.reads("Done.")
+	}
+	say()
+	say()
+	x.types("/compact")
+	x.reads("Answer with y")
+	x.types("n")
+	say() // its events come after those of the preview
+	if strings.Contains(x.out.String(), "Compacting ") {
+		t.Error("a preview is told as a compaction")
+	}
+	x.types("/model")
+	x.reads("scripted/other, window not known, ready\n")
+	x.types("")
+}
+
+// TestPlainAsksAgain: a question of the agent is printed again after something else was open.
+func TestPlainAsksAgain(t *testing.T) {
+	x := newPlain(t, withTools(ask("bash")))
+	x.h.model.Add(modeltest.Answer(modeltest.Call("a", "bash", "{}")), modeltest.Text("All right."))
+	x.types("push it")
+	x.reads("Answer with y")
+	x.types("/tree")
+	x.reads("Type a number")
+	x.types("")
+	x.reads("Nothing was taken.")
+	x.reads("Question: allow bash?")
+	x.reads("Answer with y")
+	x.h.clock.add(time.Second)
+	x.types("n")
+	x.reads("denied")
+	x.reads("clew: All right.")
+}
+
 // piped runs a conversation on input that ends.
 func piped(t *testing.T, input string) (*fakeHost, *paper) {
 	t.Helper()
