@@ -23,16 +23,17 @@ import (
 // replica gives a message the same one.
 type conversation struct {
 	mu    sync.Mutex
-	state atomic.Int64      // what was seen of it in Config.Store
-	kept  *session.Memory   // where there is no store
-	owner map[string]string // entry → the message it follows, itself for a message
-	tip   map[string]string // message → the newest entry after it that is no message
-	items map[string]int    // entry → item of the list that is worked on
+	state atomic.Int64               // what was seen of it in Config.Store
+	heads *recent[wire.Digest, bool] // of the epochs that are kept
+	kept  *session.Memory            // where there is no store
+	owner map[string]string          // entry → the message it follows, itself for a message
+	tip   map[string]string          // message → the newest entry after it that is no message
+	items map[string]int             // entry → item of the list that is worked on
 }
 
 // conversation returns that of the request; it may be new.
 func (r *request) conversation() *conversation {
-	return r.talks.put(r.root, &conversation{}, true)
+	return r.talks.put(r.root, &conversation{heads: newRecent[wire.Digest, bool](1_000)}, true)
 }
 
 // talk names the conversation of the request.
@@ -48,7 +49,12 @@ func (r *request) load(ctx context.Context) {
 		return
 	}
 	c := r.conversation()
-	seen, err := r.cfg.Store.Look(ctx, r.talk(), c.state.Load(), r.chain[max(0, len(r.chain)-askedEnds):])
+	since := c.state.Load()
+	e := r.current()
+	if _, at := c.heads.last(r.chain, func(i int, _ bool) bool { return !r.isSpoiled(r.chain[i]) }); at >= 0 && (e == nil || e.Nodes <= at) {
+		since = 0 // it was forgotten, for those of other conversations
+	}
+	seen, err := r.cfg.Store.Look(ctx, r.talk(), since, r.chain[max(0, len(r.chain)-askedEnds):])
 	if err != nil {
 		r.alone = true
 		if !errors.Is(err, ErrStoreDown) && ctx.Err() == nil {
@@ -62,7 +68,7 @@ func (r *request) load(ctx context.Context) {
 	for _, m := range seen.Measures {
 		r.anchors.put(m.End, anchor{tokens: m.Tokens, env: m.Env, epoch: m.Epoch, at: m.Time}, false)
 	}
-	if e := r.current(); e != nil && !r.watched {
+	if e = r.current(); e != nil && !r.watched {
 		if unkept, _ := r.unkept.get(e.Head); unkept {
 			r.keepLate(ctx, c, e)
 		}
@@ -76,7 +82,9 @@ func (r *request) adopt(epochs []*Epoch) {
 	for _, e := range epochs {
 		last[e.Head] = e
 	}
+	heads := r.conversation().heads
 	for head, e := range last {
+		heads.put(head, true, false)
 		r.unkept.put(head, false, false)
 		if had, ok := r.epochs.get(head); !ok || !reflect.DeepEqual(had, e) {
 			r.epochs.put(head, e, false)

@@ -129,10 +129,15 @@ func (r *request) envTokens(c token.Counter) int64 {
 // current returns the deepest epoch that was made on this conversation.
 func (r *request) current() *Epoch {
 	e, _ := r.epochs.last(r.chain, func(i int, e *Epoch) bool {
-		_, bad := r.spoiled.get(e.Head)
-		return e.Nodes == i+1 && !bad
+		return e.Nodes == i+1 && !r.isSpoiled(e.Head)
 	})
 	return e
+}
+
+// isSpoiled reports whether an upstream did not take an epoch, or those of a conversation with this root.
+func (r *request) isSpoiled(d wire.Digest) bool {
+	_, is := r.spoiled.get(d)
+	return is
 }
 
 // served names the model at the upstream.
@@ -220,8 +225,7 @@ const asBefore = "an epoch would be in use"
 // refused as too long is shortened all the same. A conversation that an upstream did not take
 // shortened is left alone too.
 func (r *request) leaveAlone() bool {
-	_, refused := r.spoiled.get(r.root)
-	return r.in.Edits || r.in.Compacted || r.own || refused
+	return r.in.Edits || r.in.Compacted || r.own || r.isSpoiled(r.root)
 }
 
 // use returns the body with an epoch in use, nil where that changes nothing.

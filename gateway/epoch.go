@@ -182,6 +182,7 @@ func (r *request) makeIn(ctx context.Context, c *conversation, free room, reason
 	if err != nil {
 		return nil, err
 	}
+	c.heads.put(made.Head, true, false)
 	return r.epochs.put(made.Head, made, reason != compact.Overflow), nil
 }
 

@@ -1,8 +1,14 @@
 package gateway
 
 import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/clew-dev/clew/wire"
 )
@@ -53,5 +59,49 @@ func TestBoundary(t *testing.T) {
 	}
 	if want := []int{0, 1, 1, 1, 4, 4, 6, 7}; !slices.Equal(got, want) {
 		t.Errorf("cuts at 0 to 7 went to %v, not %v", got, want)
+	}
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// An epoch that had to make room in memory for those of other conversations is read again.
+func TestForgottenEpochIsReadAgain(t *testing.T) {
+	var sent []byte
+	m := newMemory(time.Now)
+	m.epochs = newRecent[wire.Digest, *Epoch](1)
+	var last Event
+	rt := newTransport(roundTripper(func(r *http.Request) (*http.Response, error) {
+		sent, _ = io.ReadAll(r.Body)
+		return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: http.NoBody, Request: r}, nil
+	}), Config{Dir: t.TempDir(), Window: func(string, string) int64 { return 32_000 }, OnEvent: func(e Event) { last = e }}, m)
+	send := func(who string, turns int, want Outcome) []byte {
+		t.Helper()
+		var b strings.Builder
+		b.WriteString(`{"model":"m","max_tokens":1000,"messages":[`)
+		for i := range turns {
+			fmt.Fprintf(&b, `{"role":"user","content":"%s asks for part %d"},{"role":"assistant","content":"%s"},`, who, i, strings.Repeat(fmt.Sprintf("part %d says nothing new; ", i), 120))
+		}
+		b.WriteString(`{"role":"user","content":"go on"}]}`)
+		req, err := http.NewRequest(http.MethodPost, "http://upstream/v1/messages", strings.NewReader(b.String()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := rt.RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _ = resp.Body.Close(); last.Outcome != want {
+			t.Errorf("%s: %s", who, last.Outcome)
+		}
+		return sent
+	}
+	first := send("one", 60, Compacted)
+	for _, who := range []string{"two", "three", "four"} {
+		send(who, 60, Compacted)
+	}
+	if next := send("one", 61, Shortened); !bytes.HasPrefix(next, bytes.TrimSuffix(first, []byte(`{"role":"user","content":"go on"}]}`))) {
+		t.Error("the request begins otherwise than the one before")
 	}
 }
