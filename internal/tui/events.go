@@ -50,6 +50,7 @@ type loadedMsg struct {
 	gen  int
 	path []agent.Shown
 	more bool // there is something before it
+	busy bool // its calls without a result may still get one
 	err  error
 }
 
@@ -62,8 +63,10 @@ func (u *ui) load() {
 	u.loading = true
 	gen, n, a := u.gen, u.page, u.cfg.Host.Agent()
 	u.do(u.tasks.cmd(func(ctx context.Context) tea.Msg {
+		busy := a.State().Doing != agent.DoingNothing
 		path, before, err := a.PathPage(ctx, "", n)
-		return loadedMsg{gen, path, before != "", err}
+		busy = busy || a.State().Doing != agent.DoingNothing
+		return loadedMsg{gen, path, before != "", busy, err}
 	}))
 }
 
@@ -89,7 +92,7 @@ func (u *ui) loaded(m loadedMsg) {
 			u.keepTodos(s.Message)
 		}
 		u.more = m.more
-		items, open := pathItems(m.path, u.boxes, u.state.Doing != agent.DoingNothing)
+		items, open := pathItems(m.path, u.boxes, m.busy)
 		u.log.rebuild(items)
 		u.log.more, u.log.calls = m.more, open
 	}

@@ -89,6 +89,44 @@ func TestOutcomesAfterResume(t *testing.T) {
 	}
 }
 
+// TestReadingMeetsAQuestion: a call that the log has without a result gets it, also where the screen
+// has not heard yet that the agent is at work.
+func TestReadingMeetsAQuestion(t *testing.T) {
+	x := newTerm(t, withTools(ask("bash")))
+	x.h.model.Add(modeltest.Answer(modeltest.Call("a", "bash", "{}")), modeltest.Text("All right."))
+	x.say("push")
+	x.sees("allow bash?")
+	x.u.state.Doing = agent.DoingNothing
+	x.u.load()
+	x.exec(x.u.flush())
+	x.until("the reading", func() bool { return !x.u.loading })
+	x.lacks("cancelled")
+	x.h.clock.add(1e9)
+	x.press("n")
+	x.sees("denied")
+	x.sees("All right.")
+	x.idle()
+}
+
+// TestPlainHoldsItsLines: what happens while the transcript is read is printed when it is there, once.
+func TestPlainHoldsItsLines(t *testing.T) {
+	x := newTerm(t, nil)
+	var out strings.Builder
+	x.u.cfg.Out = &out
+	p := &plain{ui: x.u}
+	x.u.load()
+	cmd := x.u.flush()
+	p.event(agent.Event{Kind: agent.KindTurnStart})
+	if out.Len() > 0 {
+		t.Errorf("printed too early: %q", out.String())
+	}
+	p.read(loadedMsg{gen: x.u.gen})
+	if n := strings.Count(out.String(), "Working"); n != 1 {
+		t.Errorf("printed %d times:\n%s", n, out.String())
+	}
+	x.exec(cmd)
+}
+
 // TestOwnCommandIsSent: a command that a file defines is expanded and sent.
 func TestOwnCommandIsSent(t *testing.T) {
 	x := newTerm(t, nil)

@@ -226,7 +226,6 @@ func pathItems(path []agent.Shown, boxes []*box, pending bool) (out []*item, ope
 		for _, it := range open {
 			it.SetStatus(widget.StatusCancelled)
 		}
-		clear(open)
 	}
 	return out, open
 }

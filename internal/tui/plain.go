@@ -169,9 +169,12 @@ func (p *plain) read(m loadedMsg) {
 
 // event takes an event in, and prints what the screen has no lines for.
 func (p *plain) event(e agent.Event) {
-	busy, waiting := p.state.Doing != agent.DoingNothing, len(p.queue)
+	busy, waiting, held := p.state.Doing != agent.DoingNothing, len(p.queue), len(p.held)
 	if e.Kind != agent.KindMoved { // what was printed stays
 		p.ui.event(e)
+	}
+	if len(p.held) > held {
+		return // it comes again when the transcript is there
 	}
 	p.print()
 	switch e.Kind {
