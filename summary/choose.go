@@ -6,6 +6,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"sort"
 	"strings"
 	"unicode/utf8"
 
@@ -615,14 +616,7 @@ func (p *planner) measure(pieces []piece) int64 {
 // largest returns the largest number up to hi that fits, where lo does and what is less
 // than one that fits does too.
 func largest(lo, hi int, fits func(int) bool) int {
-	for lo < hi {
-		if mid := (lo + hi + 1) / 2; fits(mid) {
-			lo = mid
-		} else {
-			hi = mid - 1
-		}
-	}
-	return lo
+	return hi - sort.Search(hi-lo, func(less int) bool { return fits(hi - less) })
 }
 
 // trim drops the last of the pieces until they fit, and returns what the rest

@@ -262,16 +262,10 @@ func announcesPlan(line string) bool {
 	return planIntro().MatchString(line) && !doneWord.MatchString(line)
 }
 
-// stopWords say nothing about what a sentence is about.
-var stopWords = text.Words(`the and for that this with from are was were but you your can will has have had
-		its all any our out one into then than when what which where who how why just also some more most other
-		there here they them their these those very really please should would could must never always only
-		instead make sure dont don not use using used let lets now okay yes want need about after before like
-		does did doing been being because still even each same such both over under again thing things way
-		actually rather longer change changed back
-		new old get gets got see set put off may might per via too yet off own his her him she once few much many
-		well made makes need needs until upon while without within across above below between down cannot since
-		every another around already`)
+// stopWords say nothing about what a line is about.
+var stopWords = text.Words(text.CommonWords + `new old get gets got see set put off may might per via too yet off own
+	his her him she once few much many well made makes need needs until upon while without within across above
+	below between down cannot since every another around already`)
 
 // leadsOver reports whether a statement only announces what comes after it.
 func leadsOver(s string) bool {

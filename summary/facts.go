@@ -134,7 +134,7 @@ type knownLine struct {
 }
 
 func newExtractor(n *names, cwd, instructions string) *extractor {
-	return &extractor{names: n, cwd: cwd, focus: wordMap(instructions), known: map[string]*knownLine{}}
+	return &extractor{names: n, cwd: cwd, focus: text.Subject(instructions, stopWords()), known: map[string]*knownLine{}}
 }
 
 // begin starts another message.
@@ -677,8 +677,8 @@ func (x *extractor) measured(l factLine) (_ factLine, uses []int32, ok bool) {
 	}
 	asked := 0
 	if len(x.focus) > 0 {
-		for _, w := range contentWords(l.text) {
-			if x.focus[w] {
+		for w := range text.ContentWords(l.text, stopWords()) {
+			if x.focus[strings.ToLower(w)] {
 				asked++
 			}
 		}
@@ -690,7 +690,7 @@ func (x *extractor) measured(l factLine) (_ factLine, uses []int32, ok bool) {
 // plainWords counts the words of a text that say what it is about, up to most.
 func plainWords(s string, most int) int {
 	n := 0
-	for range contentWordsAt(s) {
+	for range text.ContentWords(s, stopWords()) {
 		if n++; n == most {
 			break
 		}
@@ -728,12 +728,7 @@ func argumentTexts(args []byte, fn func(name, s string)) {
 // maxLook is how much of one text is looked at: its beginning and its end.
 const maxLook = 64 << 10
 
-func lookAt(s string) string {
-	if len(s) <= maxLook {
-		return s
-	}
-	return text.Head(s, maxLook*3/4) + "\n" + text.Tail(s, maxLook/4)
-}
+func lookAt(s string) string { return text.Ends(s, maxLook*3/4, maxLook/4) }
 
 // clipName cuts a line as text.Clip does, but not inside an identifier: the
 // beginning of a name is the name of another thing.
@@ -758,7 +753,7 @@ func clipName(s string, n int) string {
 
 // inToken reports whether a character may stand inside a name or a path.
 func inToken(c byte) bool {
-	return c < 0x80 && wordByte[c] || strings.IndexByte("-/.~@+", c) >= 0
+	return c < 0x80 && letterOrDigit(rune(c)) || strings.IndexByte("_-/.~@+", c) >= 0
 }
 
 // codeWorth weighs a line of code or output: declarations, comments and sentences say more

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/wire"
 )
 
@@ -423,13 +424,7 @@ func writeQuote(b *strings.Builder, q Quote) {
 
 // grouped writes a number with commas. Without them a number of four digits or
 // more could be taken for one of the log.
-func grouped(n int) string {
-	s := strconv.Itoa(n)
-	for k := len(s) - 3; k > 0; k -= 3 {
-		s = s[:k] + "," + s[k:]
-	}
-	return s
-}
+func grouped(n int) string { return text.Digits(n, ",") }
 
 // writeBlock writes text as a block quote. Whatever it holds, it can be read
 // back byte for byte.

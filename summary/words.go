@@ -6,7 +6,6 @@ import (
 	"strings"
 	"sync"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/clew-dev/clew/internal/text"
 )
@@ -55,62 +54,6 @@ func forbidden(s string) bool {
 }
 
 var wrapperTag = text.Pattern(`(?i)</?(?:summary|conversation|previous-summary|system-reminder|system|user|assistant|instructions?|context|read-files|modified-files)\b[^<>]{0,100}>`)
-
-func wordMap(instructions string) map[string]bool {
-	m := map[string]bool{}
-	for _, w := range contentWords(instructions) {
-		m[w] = true
-	}
-	return m
-}
-
-// contentWords returns the words of a text that say what it is about, in lower
-// case; of scripts without spaces, pairs of characters.
-func contentWords(s string) (words []string) {
-	for _, w := range contentWordsAt(s) {
-		words = append(words, strings.ToLower(w))
-	}
-	return words
-}
-
-// contentWordsAt yields them as written, and where they stand.
-func contentWordsAt(s string) func(func(int, string) bool) {
-	return func(yield func(int, string) bool) {
-		word := func(from, to int) bool {
-			w := s[from:to]
-			return len(w) < 3 || stopWords()[strings.ToLower(w)] || yield(from, w)
-		}
-		from, before := -1, 0
-		var prev rune
-		for i, r := range s {
-			latin := r < 0x80 && wordByte[r] || r >= 0x80 && r < 0x2e80 && letterOrDigit(r)
-			if latin && from < 0 {
-				from = i
-			}
-			if !latin && from >= 0 {
-				if !word(from, i) {
-					return
-				}
-				from = -1
-			}
-			if r >= 0x1100 && text.Wide(r) && text.Wide(prev) && !yield(before, s[before:i+utf8.RuneLen(r)]) {
-				return
-			}
-			prev, before = r, i
-		}
-		if from >= 0 {
-			word(from, len(s))
-		}
-	}
-}
-
-// wordByte holds the ASCII characters of words.
-var wordByte = func() (t [128]bool) {
-	for c := range 128 {
-		t[c] = c == '_' || letterOrDigit(rune(c))
-	}
-	return t
-}()
 
 // phrases are the document's own words in one language. Headings are the same in
 // all, so that a document can be read back.

@@ -99,12 +99,7 @@ var telling = text.Pattern(`(?:[^A-Za-z\x{80}-\x{10FFFF}]*[A-Za-z\x{80}-\x{10FFF
 const look = 16 << 10
 
 // lookAt returns both ends of a long text.
-func lookAt(s string) string {
-	if len(s) <= 2*look {
-		return s
-	}
-	return text.Head(s, look) + "\n" + text.Tail(s, look)
-}
+func lookAt(s string) string { return text.Ends(s, look, look) }
 
 // beginning is where tools say what became of a call.
 func beginning(s string) string { return s[:min(len(s), 500)] }

@@ -48,7 +48,7 @@ func (r *Reader) userRule(s string, pasted bool) {
 	}
 	back := map[int]bool{} // earlier rules that are clearly about the same
 	if !pasted && changeWord.in(s, words) {
-		about := subject(s)
+		about := text.Subject(s, commonWords())
 		for i, old := range r.rules {
 			if old.Entry != r.entry && old.Text != s && sameSubject(r.about(old.Text), about, 66) {
 				back[i] = true
@@ -144,7 +144,7 @@ func startsRule(s string, words []string) bool {
 func (r *Reader) about(s string) map[string]bool {
 	words, ok := r.subjects[s]
 	if !ok {
-		words = subject(s)
+		words = text.Subject(s, commonWords())
 		r.subjects[s] = words
 	}
 	return words
@@ -256,7 +256,7 @@ func decisionWeight(s string, words []string, byUser bool) int {
 	for range text.Identifiers(s) {
 		return weight
 	}
-	if weight < 2 || len(subject(s)) < 4 {
+	if weight < 2 || len(text.Subject(s, commonWords())) < 4 {
 		return 0
 	}
 	return weight
@@ -273,7 +273,7 @@ func (r *Reader) decision(s Statement) {
 // retract drops what is about the same as a sentence from the decisions that a ledger
 // would hold.
 func (r *Reader) retract(s string) {
-	about, older := subject(s), len(r.decisions)-maxDecided
+	about, older := text.Subject(s, commonWords()), len(r.decisions)-maxDecided
 	r.decisions = slices.DeleteFunc(r.decisions, func(d Statement) bool {
 		older--
 		return older < 0 && d.Text != s && sameSubject(r.about(d.Text), about, 50)

@@ -79,15 +79,9 @@ var (
 		and but`)
 	supposeStart = text.Words(`wait hmm hm hmmm choose decide determine pick`)
 	// halfStart and halfEnd are the first and last words of what is only part of a sentence.
-	halfStart = text.Words(`which of or than into by`)
-	halfEnd   = text.Words(`and or but the a an to of with for from in that which because und oder et ou y o`)
-	// stopWords say nothing about what a sentence is about.
-	stopWords = text.Words(`the and for that this with from are was were but you your can will has have had
-		its all any our out one into then than when what which where who how why just also some more most other
-		there here they them their these those very really please should would could must never always only
-		instead make sure dont don not use using used let lets now okay yes want need about after before like
-		does did doing been being because still even each same such both over under again thing things way
-		actually rather longer change changed back`)
+	halfStart   = text.Words(`which of or than into by`)
+	halfEnd     = text.Words(`and or but the a an to of with for from in that which because und oder et ou y o`)
+	commonWords = text.Words(text.CommonWords)
 )
 
 // wordList finds words and phrases that stand alone, and words of scripts without
@@ -161,30 +155,6 @@ func sameWord(listed, word string) bool {
 // hasWide reports whether a text may have characters of scripts without spaces.
 func hasWide(s string) bool {
 	return strings.ContainsFunc(s, func(r rune) bool { return r >= 0x1000 })
-}
-
-// subject returns the words that say what a sentence is about, in lower case;
-// of scripts without spaces, pairs of characters.
-func subject(s string) map[string]bool {
-	m := map[string]bool{}
-	var word []rune
-	var last rune
-	for _, r := range strings.ToLower(s) + "." {
-		wide := text.Wide(r)
-		if !wide && (unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_') {
-			word = append(word, r)
-		} else {
-			if len(word) >= 3 && !stopWords()[string(word)] {
-				m[string(word)] = true
-			}
-			word = word[:0]
-		}
-		if wide && text.Wide(last) {
-			m[string([]rune{last, r})] = true
-		}
-		last = r
-	}
-	return m
 }
 
 // sameSubject reports whether two sets of words are clearly about one thing: a share of the

@@ -61,6 +61,15 @@ func Tail(s string, n int) string {
 	return s[start:]
 }
 
+// Ends returns the beginning and the end of a text that is longer than both, on lines of
+// their own.
+func Ends(s string, head, tail int) string {
+	if len(s) <= head+tail {
+		return s
+	}
+	return Head(s, head) + "\n" + Tail(s, tail)
+}
+
 // wordEnd returns where to cut s so that at most end bytes remain.
 func wordEnd(s string, end int) int {
 	for end > 0 && !boundary(s, end) {
