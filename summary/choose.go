@@ -102,13 +102,8 @@ func newPlanner(ctx context.Context, in *Input, cache *Cache) (*planner, error) 
 	}
 	p.changed, p.read, p.shell = d.fileLists()
 	if len(p.changed) > manyFiles { // what is gone comes after what is there
-		gone := func(f piece) bool { return f.kind == kindDeleted }
-		for _, f := range p.changed {
-			if gone(f) {
-				p.deleted = append(p.deleted, f)
-			}
-		}
-		p.changed = slices.DeleteFunc(p.changed, gone)
+		p.deleted = slices.DeleteFunc(slices.Clone(p.changed), func(f piece) bool { return f.kind != kindDeleted })
+		p.changed = slices.DeleteFunc(p.changed, func(f piece) bool { return f.kind == kindDeleted })
 	}
 	p.weights = d.weights()
 	p.failing = d.failing()
@@ -233,9 +228,6 @@ func (d *digest) sources(ctx context.Context) ([]piece, error) {
 // order is the place of a line in the document.
 func order(msg, seq int) int { return max(msg, -1)*100_000 + min(seq, 1<<40) }
 
-// share is a part of the budget that some pieces may use.
-type share struct{ left int64 }
-
 // builder takes pieces while they fit an estimate: the sum of what each costs
 // alone. What the whole costs is measured afterwards.
 type builder struct {
@@ -322,18 +314,19 @@ func (b *builder) cost(p *piece) int64 {
 }
 
 // take adds a piece if it says something new, holds no tag that could end what
-// the document stands in, and fits what is left, and the shares if there are any.
-func (b *builder) take(p piece, shares ...*share) bool {
+// the document stands in, and fits what is left, and what is left of the shares that it
+// belongs to.
+func (b *builder) take(p piece, shares ...*int64) bool {
 	cost := b.cost(&p)
-	if cost > b.left || slices.ContainsFunc(shares, func(s *share) bool { return cost > s.left }) {
+	if cost > b.left || slices.ContainsFunc(shares, func(left *int64) bool { return cost > *left }) {
 		return false
 	}
 	if p.repeats() && (forbidden(p.line.Text) || b.said.has(p.line.Text)) {
 		return false
 	}
 	b.pay(p, cost)
-	for _, s := range shares {
-		s.left -= cost
+	for _, left := range shares {
+		*left -= cost
 	}
 	return true
 }
@@ -363,7 +356,7 @@ func (b *builder) pay(p piece, cost int64) {
 }
 
 // takeAll adds those of the pieces that fit, and returns the others.
-func (b *builder) takeAll(pieces []piece, shares ...*share) (rest []piece) {
+func (b *builder) takeAll(pieces []piece, shares ...*int64) (rest []piece) {
 	for _, p := range pieces {
 		if !b.take(p, shares...) {
 			rest = append(rest, p)
@@ -376,24 +369,24 @@ func (b *builder) takeAll(pieces []piece, shares ...*share) (rest []piece) {
 // first, each within its share; everything else competes for what is left.
 func (p *planner) build(budget int64) []piece {
 	b := p.newBuilder(budget)
-	part := func(percent int64) *share { return &share{left: budget * percent / 100} }
+	part := func(percent int64) *int64 { return new(budget * percent / 100) }
 	p.found, p.offered = 0, map[kind]int{}
-	user := &share{left: p.quoteBudget(budget)}
+	user := p.quoteBudget(budget)
 	for _, m := range p.must {
 		cost := b.cost(&m)
 		b.pay(m, cost)
-		user.left -= cost
+		user -= cost
 	}
 	for _, m := range p.said {
 		b.pay(m, b.cost(&m))
 	}
 	// Of the budget that there is, not of what is tried for: the briefing takes no more.
-	briefing := &share{left: min(budget, p.in.Budget) * briefingShare / 100}
+	briefing := new(min(budget, p.in.Budget) * briefingShare / 100)
 	if p.in.QuoteBudget > 0 {
-		briefing.left = max(b.left, 0) * briefingShare / 100
+		*briefing = max(b.left, 0) * briefingShare / 100
 	}
-	story := &share{left: briefing.left * p.d.profile.story() / 100}
-	before := &share{left: briefing.left * beforeStory / 100}
+	story := new(*briefing * p.d.profile.story() / 100)
+	before := new(*briefing * beforeStory / 100)
 	if p.goal != nil {
 		b.takeAll(p.goal(budget*goalShare/100), part(2*goalShare), briefing, before)
 	}
@@ -404,7 +397,7 @@ func (p *planner) build(budget int64) []piece {
 		later = append(later, b.takeAll(pieces, part(percent), briefing, before)...)
 	}
 	section(p.failing, stateShare)
-	p.quote(b, user)
+	p.quote(b, &user)
 	section(p.rules, rulesShare)
 	section(p.next, stateShare)
 	section(p.active, stateShare)

@@ -223,9 +223,6 @@ func (d *digest) findUsers() {
 		}
 	}
 	for _, m := range d.msgs {
-		if !m.UserWords() {
-			continue
-		}
 		quoted := slices.ContainsFunc(refs[m.text], func(ref string) bool { return sameEntry(ref, m.ref) })
 		if !quoted && strings.TrimSpace(m.text) != "" {
 			d.users = append(d.users, Quote{Ref: m.ref, Text: m.text})

@@ -54,30 +54,21 @@ func FindProfile(name string) (*Profile, error) {
 
 // String says what is on: "keep code blocks, file operations; summarize discussions".
 func (p *Profile) String() string {
-	var keep, shorten []string
-	for _, s := range []struct {
-		on   bool
-		to   *[]string
-		what string
-	}{
-		{p.KeepCodeBlocks, &keep, "code blocks"},
-		{p.KeepFileOperations, &keep, "file operations"},
-		{p.KeepKeyFindings, &keep, "key findings"},
-		{p.KeepReferences, &keep, "references"},
-		{p.SummarizeDiscussions, &shorten, "discussions"},
-		{p.SummarizeDetails, &shorten, "details"},
-	} {
-		if s.on {
-			*s.to = append(*s.to, s.what)
+	var parts []string
+	add := func(do string, on []bool, what ...string) {
+		var list []string
+		for i, w := range what {
+			if on[i] {
+				list = append(list, w)
+			}
+		}
+		if list != nil {
+			parts = append(parts, do+" "+strings.Join(list, ", "))
 		}
 	}
-	var parts []string
-	if keep != nil {
-		parts = append(parts, "keep "+strings.Join(keep, ", "))
-	}
-	if shorten != nil {
-		parts = append(parts, "summarize "+strings.Join(shorten, ", "))
-	}
+	add("keep", []bool{p.KeepCodeBlocks, p.KeepFileOperations, p.KeepKeyFindings, p.KeepReferences},
+		"code blocks", "file operations", "key findings", "references")
+	add("summarize", []bool{p.SummarizeDiscussions, p.SummarizeDetails}, "discussions", "details")
 	return strings.Join(parts, "; ")
 }
 

@@ -52,21 +52,21 @@ func (d *digest) quotes() (must, rest []piece) {
 // quote takes the user's messages: all of them whole if the share allows, else
 // all of them, the long ones shortened to one length; else as many as possible,
 // the first and then the newest.
-func (p *planner) quote(b *builder, s *share) {
-	each := p.quoteLimit(b, s.left)
+func (p *planner) quote(b *builder, left *int64) {
+	each := p.quoteLimit(b, *left)
 	for _, m := range p.rest {
 		limit := each
 		if each < math.MaxInt64/2 && obliges.MatchString(m.quote.Text) {
 			limit *= 2 // half a rule is none
 		}
-		limit = min(limit, s.left, b.left)
+		limit = min(limit, *left, b.left)
 		whole := b.cost(&m) <= limit
 		short, ok := m, whole
 		if !whole {
 			short, ok = p.shortened(b, m, limit)
 		}
 		if ok {
-			b.take(short, s)
+			b.take(short, left)
 		}
 	}
 }

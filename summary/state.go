@@ -120,18 +120,13 @@ func (d *digest) firstGoal() (Line, bool) {
 // currentUser returns the latest message of the user that says what to do. An "ok" or
 // "continue" does not, and what is only pasted does not.
 func (d *digest) currentUser() (q Quote, ok bool) {
-	looked := 0
 	for _, u := range slices.Backward(d.users) {
-		if !isRequest(u.Text) {
-			continue
-		}
-		if substantial(ownWords(u.Text)) {
+		switch {
+		case !isRequest(u.Text):
+		case substantial(ownWords(u.Text)):
 			return u, true
-		}
-		if looked++; looked == 1 {
+		case !ok:
 			q, ok = u, true
-		} else if looked == 8 {
-			break
 		}
 	}
 	return q, ok

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -22,22 +23,13 @@ const (
 	BoundaryAgent Boundary = "agent"
 )
 
-// Words says it for people.
-func (b Boundary) Words() string {
-	switch b {
-	case BoundaryCommit:
-		return "a commit was made"
-	case BoundaryCheck:
-		return "the tests passed"
-	case BoundaryTodos:
-		return "the todo list was done"
-	case BoundaryUser:
-		return "the user said so"
-	case BoundaryAgent:
-		return "the agent said so"
-	}
-	return string(b)
+var boundaryWords = map[Boundary]string{
+	BoundaryCommit: "a commit was made", BoundaryCheck: "the tests passed", BoundaryTodos: "the todo list was done",
+	BoundaryUser: "the user said so", BoundaryAgent: "the agent said so",
 }
+
+// Words says it for people.
+func (b Boundary) Words() string { return cmp.Or(boundaryWords[b], string(b)) }
 
 // Checkpoint is a message at which a task seems to have ended.
 type Checkpoint struct {

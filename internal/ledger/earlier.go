@@ -64,7 +64,7 @@ func (r *Reader) Merge(l Ledger) {
 			*known = c
 		}
 	}
-	r.addCommits(l.Commits...)
+	addNew(&r.commits, l.Commits...)
 	for _, f := range l.Errors {
 		f.Lines = f.Lines[:min(len(f.Lines), 3)]
 		for i := range f.Lines {
@@ -90,11 +90,7 @@ func (r *Reader) Merge(l Ledger) {
 			r.decision(s)
 		}
 	}
-	for _, c := range l.Checkpoints {
-		if !slices.Contains(r.checkpoints, c) {
-			r.checkpoints = append(r.checkpoints, c)
-		}
-	}
+	addNew(&r.checkpoints, l.Checkpoints...)
 	for list, n := range l.Omitted {
 		r.omitted[list] += max(n, 0)
 	}

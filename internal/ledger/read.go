@@ -446,9 +446,6 @@ func (r *Reader) gone(t *table[File], ch fileChange) {
 	}
 	slices.SortFunc(below, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
 	for _, f := range below {
-		if f.State == StateDeleted || !within(f.Path, ch.path) {
-			continue
-		}
 		to := ch.to
 		if to != "" {
 			to += strings.TrimPrefix(f.Path, ch.path)
@@ -486,11 +483,11 @@ func (r *Reader) failed(o outcome, key string, f Failure) bool {
 	return true
 }
 
-// addCommits adds commits that are not there already, as in a ledger that is merged twice.
-func (r *Reader) addCommits(commits ...Commit) {
-	for _, c := range commits {
-		if !slices.Contains(r.commits, c) {
-			r.commits = append(r.commits, c)
+// addNew adds what is not there already, as in a ledger that is merged twice.
+func addNew[T comparable](list *[]T, more ...T) {
+	for _, v := range more {
+		if !slices.Contains(*list, v) {
+			*list = append(*list, v)
 		}
 	}
 }

@@ -235,6 +235,6 @@ func (r *Reader) commit(command, out string) {
 	}
 	for _, m := range committed().FindAllStringSubmatch(text.Tail(out, look), 20) {
 		r.ended = BoundaryCommit
-		r.addCommits(Commit{Hash: m[1], Subject: clipText(m[2]), Entry: r.entry})
+		addNew(&r.commits, Commit{Hash: m[1], Subject: clipText(m[2]), Entry: r.entry})
 	}
 }
