@@ -202,8 +202,11 @@ func (s *Store) Put(ctx context.Context, r io.Reader) (blob.ID, error) {
 	return id, nil
 }
 
+// maxConflicts is after how many conflicts with other requests content is given up.
+const maxConflicts = 5
+
 func (s *Store) put(ctx context.Context, id blob.ID, held *spool) error {
-	for {
+	for try := 1; ; try++ {
 		there, sound, err := s.has(ctx, id, held.size)
 		if err != nil || sound {
 			return err
@@ -217,8 +220,9 @@ func (s *Store) put(ctx context.Context, id blob.ID, held *spool) error {
 			return err
 		}
 		_, err = s.core.PutObject(ctx, s.opt.Bucket, s.name(id), body, held.size, "", hex.EncodeToString(id[:]), opt)
-		if !there && minio.ToErrorResponse(err).StatusCode == http.StatusPreconditionFailed {
-			continue // somebody else has just put it there
+		r := minio.ToErrorResponse(err)
+		if try < maxConflicts && !there && (r.StatusCode == http.StatusPreconditionFailed || r.Code == "ConditionalRequestConflict") {
+			continue // somebody else has just put it there, or is about to
 		}
 		return err
 	}

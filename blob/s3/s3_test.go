@@ -148,6 +148,37 @@ func TestPutOnce(t *testing.T) {
 	}
 }
 
+// A server that has a conflict with another request is asked again, and not for ever.
+func TestPutConflicts(t *testing.T) {
+	b := s3test.New(t)
+	s := open(t, options(b))
+	for _, c := range []struct {
+		status int
+		code   string
+	}{{http.StatusConflict, "ConditionalRequestConflict"}, {http.StatusPreconditionFailed, "PreconditionFailed"}} {
+		refused, ever := 0, false
+		b.Fail(func(w http.ResponseWriter, r *http.Request, _ http.Handler) bool {
+			if r.Method != http.MethodPut || refused > 0 && !ever {
+				return false
+			}
+			refused++
+			w.WriteHeader(c.status)
+			fmt.Fprintf(w, "<Error><Code>%s</Code></Error>", c.code)
+			return true
+		})
+		p := data(1000 + c.status)
+		if got, err := read(s, put(t, s, p)); err != nil || !bytes.Equal(got, p) || refused != 1 {
+			t.Errorf("%s: %d bytes, %v, refused %d", c.code, len(got), err, refused)
+		}
+		ever = true
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		if _, err := s.Put(ctx, bytes.NewReader(data(2000+c.status))); err == nil || ctx.Err() != nil || refused != 1+5 {
+			t.Errorf("%s: %v after %d requests", c.code, err, refused)
+		}
+		cancel()
+	}
+}
+
 // Large content goes through a temporary file, and parts of it can be read.
 func TestLarge(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
