@@ -213,3 +213,16 @@ func EncodeBlocks(blocks []Block) json.RawMessage {
 	}
 	return jsonx.Array(all)
 }
+
+// subjects are the arguments that say most of what a call does, the best first.
+var subjects = []string{"command", "cmd", "file_path", "filePath", "path", "pattern", "query", "url", "id", "name", "description"}
+
+// Subject returns what a call is about, as far as its arguments tell, and the name of that argument; "" for nothing.
+func Subject(arguments json.RawMessage) (name, subject string) {
+	for _, name := range subjects {
+		if s := jsonx.StringAt(arguments, name); s != "" {
+			return name, s
+		}
+	}
+	return "", ""
+}

@@ -202,11 +202,8 @@ func turns(path []*session.Entry) (all []*turn) {
 
 // subject is what a call is about, and the path of the file that it changes.
 func subject(c message.Block) (what, changed string) {
-	for _, key := range []string{"command", "cmd", "file_path", "filePath", "path", "pattern", "query", "url"} {
-		if what = text.Line(jsonx.StringAt(c.Arguments, key)); what != "" {
-			break
-		}
-	}
+	_, what = message.Subject(c.Arguments)
+	what = text.Line(what)
 	switch name := strings.ToLower(c.Name); {
 	case strings.Contains(name, "write"), strings.Contains(name, "edit"), strings.Contains(name, "create"), strings.Contains(name, "replace"):
 		for _, key := range []string{"file_path", "filePath", "path", "notebook_path"} {

@@ -227,19 +227,12 @@ func blocks(list []message.Block, role message.Role) (parts []part) {
 	return parts
 }
 
-// telling are the arguments that say most of what a call does.
-var telling = []string{"command", "cmd", "file_path", "path", "pattern", "query", "url", "description"}
-
 // call is a call: the tool and the telling argument, and all arguments folded. Texts
 // stand as they are, so that a file or a script can be read.
 func call(b *message.Block) part {
 	c := part{Kind: "call", Name: line(b.Name)}
-	for _, name := range telling {
-		if s := jsonx.StringAt(b.Arguments, name); s != "" {
-			c.Text = line(s)
-			break
-		}
-	}
+	_, subject := message.Subject(b.Arguments)
+	c.Text = line(subject)
 	switch {
 	case jsonx.IsNull(b.Arguments):
 		c.Parts = []part{paragraph("", "No arguments")}

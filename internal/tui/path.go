@@ -132,28 +132,16 @@ func images(m *message.Message) string {
 	return out
 }
 
-// subjects are the arguments that say best what a call is about.
-var subjects = []string{"command", "path", "file_path", "pattern", "query", "id", "url", "name"}
-
 // callTitle says what a call does, as far as its arguments tell.
 func callTitle(name string, arguments json.RawMessage) string {
-	var args map[string]any
-	if json.Unmarshal(arguments, &args) != nil || len(args) == 0 {
-		return name
+	arg, subject := message.Subject(arguments)
+	switch {
+	case arg == "command":
+		return name + ": " + subject
+	case subject == "":
+		subject = strings.TrimSpace(strings.TrimPrefix(string(arguments), "{}"))
 	}
-	for _, s := range subjects {
-		if v, ok := args[s].(string); ok && v != "" {
-			if s == "command" {
-				return name + ": " + v
-			}
-			return name + " " + v
-		}
-	}
-	data, err := json.Marshal(args)
-	if err != nil {
-		return name
-	}
-	return name + " " + string(data)
+	return strings.TrimSpace(name + " " + subject)
 }
 
 // pathItems makes the items of a path, and returns those of calls without a result.
