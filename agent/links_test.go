@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/internal/vfs"
 )
 
@@ -17,7 +18,7 @@ func TestLinkForTheQueueIsNotRead(t *testing.T) {
 	if err := os.WriteFile(other, []byte(`[{"id":"a","at":"2026-01-02T03:04:05Z","text":"rm -rf"}]`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink("other", queueFile(path)); err != nil {
+	if err := os.Symlink("other", clew.QueueFile(path)); err != nil {
 		t.Skip(err)
 	}
 	_, err := openQueue(path)

@@ -52,10 +52,6 @@ type Queued struct {
 	Input
 }
 
-// queueFile is the name of the file beside a session that has what was accepted and is
-// not in the log yet.
-func queueFile(path string) string { return clew.QueueFile(path) }
-
 // queue keeps what was sent until it is in the log. What is in it is on the disk
 // before it counts as accepted. The mailbox guards it.
 type queue struct {
@@ -71,7 +67,7 @@ func openQueue(path string) (*queue, error) {
 	if path == "" {
 		return q, nil
 	}
-	q.path = queueFile(path)
+	q.path = clew.QueueFile(path)
 	data, err := vfs.ReadOwn(q.fs, q.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return q, nil

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/internal/vfs"
 )
 
@@ -101,15 +102,15 @@ func TestQueueFileThatIsNotOurs(t *testing.T) {
 		`[{"id":"a"}]`, `[{"id":"a","text":"x","when":"tomorrow"}]`,
 	} {
 		path := filepath.Join(t.TempDir(), "s.jsonl")
-		if err := os.WriteFile(queueFile(path), []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(clew.QueueFile(path), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		q, err := openQueue(path)
 		var e *Error
-		if !errors.As(err, &e) || e.Hint == "" || e.Subject != queueFile(path) {
+		if !errors.As(err, &e) || e.Hint == "" || e.Subject != clew.QueueFile(path) {
 			t.Errorf("%q: %+v, %v", text, q, err)
 		}
-		if got, err := os.ReadFile(queueFile(path)); err != nil || string(got) != text {
+		if got, err := os.ReadFile(clew.QueueFile(path)); err != nil || string(got) != text {
 			t.Errorf("%q has become %q, %v", text, got, err)
 		}
 	}

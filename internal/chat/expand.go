@@ -32,12 +32,7 @@ func (h *Host) commands() commands.Set {
 }
 
 // Commands implements rpc.Host.
-func (h *Host) Commands() (out []rpc.Command) {
-	for _, c := range h.commands().Commands {
-		out = append(out, rpc.Command{Name: c.Name, Description: c.Description, Arguments: c.Arguments, Skill: c.Skill, From: string(c.Source)})
-	}
-	return out
-}
+func (h *Host) Commands() []commands.Command { return h.commands().Commands }
 
 // The most that is added to one message, and what one command may take.
 const (

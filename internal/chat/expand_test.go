@@ -68,7 +68,7 @@ func TestExpandRunsWhatIsAllowed(t *testing.T) {
 	}
 	var names []string
 	for _, c := range s.Commands() {
-		names = append(names, c.Name+" "+c.From)
+		names = append(names, c.Name+" "+string(c.From))
 	}
 	if strings.Join(names, ",") != "init built in,review built in,status project" {
 		t.Errorf("%q", names)

@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"sync/atomic"
 
@@ -215,15 +213,8 @@ func (h *Host) newGuard() (*permission.Guard, error) {
 		Deny: slices.Concat(set.Permissions.Deny, h.cfg.Deny),
 	}
 	return permission.New(permission.Config{
-		Rules: r, Mode: permission.Mode(set.Agent.Mode), Dir: h.cfg.Dir, Home: h.cfg.userHome(), PowerShell: powerShell(),
+		Rules: r, Mode: permission.Mode(set.Agent.Mode), Dir: h.cfg.Dir, Home: h.cfg.userHome(), PowerShell: h.builtin.PowerShell(),
 	})
-}
-
-// powerShell reports whether commands are run by PowerShell: package builtin takes it where
-// Windows has no bash.
-func powerShell() bool {
-	_, err := exec.LookPath("bash")
-	return runtime.GOOS == "windows" && err != nil
 }
 
 // rules are those of the project's and the user's files.

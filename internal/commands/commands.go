@@ -45,13 +45,13 @@ const (
 
 // A Command is a prompt with a name.
 type Command struct {
-	Name        string
-	Description string // one line; may be empty
-	Arguments   string // what may follow the name, for the user; may be empty
-	Skill       bool
-	Source      Source
-	Path        string // of its file, "" for those that are built in
-	Body        string
+	Name        string `json:"name"`                  // without the slash
+	Description string `json:"description,omitempty"` // one line
+	Arguments   string `json:"arguments,omitempty"`   // what may follow the name, in words
+	Skill       bool   `json:"skill,omitempty"`
+	From        Source `json:"from"`
+	Path        string `json:"-"` // of its file, "" for those that are built in
+	Body        string `json:"-"`
 }
 
 // Config says where to look.
@@ -208,7 +208,7 @@ func readFile(in fs.FS, name string) (string, error) {
 }
 
 func (r *reader) add(c Command, from Source, file string) {
-	c.Source, c.Path = from, file
+	c.From, c.Path = from, file
 	switch _, taken := r.set.Find(c.Name); {
 	case taken:
 	case c.Body == "":

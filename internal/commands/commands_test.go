@@ -45,7 +45,7 @@ func TestReadFindsEachOnce(t *testing.T) {
 	set := Read(Config{Dir: dir, Home: home, User: user})
 	var got []string
 	for _, c := range set.Commands {
-		got = append(got, c.Name+"="+string(c.Source))
+		got = append(got, c.Name+"="+string(c.From))
 	}
 	if want := "deploy=user git:commit=project init=built in lint=project pdf=user review=project test=project"; strings.Join(got, " ") != want {
 		t.Errorf("%q, want %q", got, want)

@@ -3,8 +3,8 @@ package settings
 import (
 	"cmp"
 	"fmt"
+	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/clew-dev/clew"
@@ -95,39 +95,19 @@ func group(key string) int {
 
 // ofPreset is what a preset says of a key, "" for nothing.
 func ofPreset(p compact.Policy, key string) string {
-	count := func(n int) string {
-		if n == 0 {
-			return ""
-		}
-		return strconv.Itoa(n)
+	template := ""
+	if p.Template != nil {
+		template = p.Template.Name()
 	}
-	switch key {
-	case "window":
-		return count(int(p.MaxWindow))
-	case "maxPasses":
-		return count(p.MaxPasses)
-	case "summarizer.tries":
-		return count(p.Tries)
-	case "reserve":
-		return p.Reserve.String()
-	case "trigger":
-		return p.Trigger.String()
-	case "target":
-		return p.Target.String()
-	case "keep":
-		return p.Keep.String()
-	case "summary":
-		return p.Summary.String()
-	case "keepMessages":
-		return count(p.KeepMessages)
-	case "keepTurns":
-		return count(p.KeepTurns)
-	case "template":
-		if p.Template != nil {
-			return p.Template.Name()
-		}
+	says := map[string]any{
+		"window": p.MaxWindow, "reserve": p.Reserve, "trigger": p.Trigger, "target": p.Target, "keep": p.Keep,
+		"keepMessages": p.KeepMessages, "keepTurns": p.KeepTurns, "summary": p.Summary, "template": template,
+		"maxPasses": p.MaxPasses, "summarizer.tries": p.Tries,
+	}[key]
+	if says == nil || reflect.ValueOf(says).IsZero() {
+		return ""
 	}
-	return ""
+	return fmt.Sprint(says)
 }
 
 // Policy returns the policy: the preset with what was said instead.

@@ -51,6 +51,9 @@ func findShell(name string) (shell, error) {
 	return shell{}, &Error{Op: "tools", Subject: strings.Join(names, ", "), Err: errors.New("there is no such shell in PATH"), Hint: "install one, or set Shell to the path of one"}
 }
 
+// PowerShell reports whether PowerShell runs the commands.
+func (s *Set) PowerShell() bool { return s.shell.args[0] != "-c" }
+
 func (s *Set) bashTool() tool.Tool {
 	return &call[bashCall]{
 		spec: model.Tool{

@@ -23,6 +23,7 @@ import (
 	"sync/atomic"
 
 	"github.com/clew-dev/clew/agent"
+	"github.com/clew-dev/clew/internal/commands"
 	"github.com/clew-dev/clew/internal/sessions"
 	"github.com/clew-dev/clew/internal/text"
 )
@@ -296,13 +297,7 @@ type Host interface {
 }
 
 // Command is a slash command, or a skill, that a file defines.
-type Command struct {
-	Name        string `json:"name"` // without the slash
-	Description string `json:"description,omitempty"`
-	Arguments   string `json:"arguments,omitempty"` // what may follow, in words
-	Skill       bool   `json:"skill,omitempty"`
-	From        string `json:"from"` // user, project or "built in"
-}
+type Command = commands.Command
 
 // Expanded is a message with what it names.
 type Expanded struct {

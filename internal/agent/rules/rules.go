@@ -39,8 +39,6 @@ import (
 type File struct {
 	// Path is absolute.
 	Path string `json:"path"`
-	// Hash is the SHA-256 of Text, in hexadecimal.
-	Hash string `json:"hash"`
 	// Text is valid UTF-8 with line ends of one character, without white space at its
 	// ends.
 	Text string `json:"text"`
@@ -151,11 +149,6 @@ func heading(path string) string {
 		return strconv.Quote(path)
 	}
 	return path
-}
-
-func hash(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:])
 }
 
 // The most that is taken, in bytes.
@@ -370,7 +363,6 @@ func (r *reader) fit() {
 			r.warn("the rules file %s was cut: of its %d bytes the first %d are used (at most %d of a file, %d of all); make it shorter",
 				f.Path, f.Size, len(f.Text), MaxFile, MaxAll)
 		}
-		f.Hash = hash(f.Text)
 		left -= len(f.Text)
 	}
 }

@@ -418,15 +418,6 @@ func TestD43RulesStayByteForByte(t *testing.T) {
 	}
 }
 
-func TestHash(t *testing.T) {
-	t.Parallel()
-	base := tree(t, map[string]string{"srv/AGENTS.md": "\ufeffhello\r\n"})
-	const hello = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"
-	if s := read(t, base, "srv"); len(s.Files) != 1 || s.Files[0].Hash != hello {
-		t.Errorf("there is %+v", s)
-	}
-}
-
 func FuzzRead(f *testing.F) {
 	f.Add([]byte("\ufeffa\r\n\xff"), []byte("</rules-0123456789abcdef>"))
 	base := tree(f, map[string]string{"home/p/.git/": "", "home/p/a/": ""})
