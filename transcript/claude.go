@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/clew-dev/clew/message"
 )
@@ -26,6 +25,11 @@ type claude struct {
 	// moved has the last lines that compactions kept: what names one as its parent
 	// afterwards hangs under the compaction.
 	moved map[string]*node
+	// hooks has the lines of progress. They follow one another from the first call of a turn
+	// on, and may be written after its end: what hangs under one does not leave out what
+	// came since. https://github.com/anthropics/claude-code/issues/35024
+	hooks map[string]bool
+	queue claudeQueue
 }
 
 func readClaude(s *source, b *builder) error {
@@ -33,6 +37,7 @@ func readClaude(s *source, b *builder) error {
 	c := &claude{
 		builder: b, at: map[string]*node{}, answers: map[string]*node{}, calls: map[string]*node{},
 		results: map[string]*node{}, titles: map[string]string{}, moved: map[string]*node{},
+		hooks: map[string]bool{},
 	}
 	if err := s.objects(func(line int, obj value) error {
 		c.line(line, obj.fields())
@@ -90,6 +95,8 @@ func (c *claude) line(line int, f fields) {
 		c.attachment(line, f)
 	case "summary", "custom-title", "ai-title":
 		c.titles[f.str("leafUuid")] = cmp.Or(f.str("summary"), f.str("customTitle"), f.str("aiTitle"), f.str("title"))
+	case "queue-operation":
+		c.queued(line, f)
 	default:
 		kind := typ
 		if typ == "progress" {
@@ -100,6 +107,9 @@ func (c *claude) line(line int, f fields) {
 	if id != "" {
 		if _, done := c.at[id]; !done {
 			c.at[id] = c.parent(f, line)
+			if typ == "progress" {
+				c.hooks[id] = true
+			}
 		}
 	}
 	if c.tip != before && !side {
@@ -133,7 +143,21 @@ func (c *claude) parent(f fields, line int) *node {
 	if n != nil && n.last != nil {
 		n = n.last
 	}
+	if c.hooks[id] && n != nil && n.answer != nil && c.main.follows(n) {
+		n = c.main
+		c.at[id] = n
+	}
 	return n
+}
+
+// follows reports whether a node is behind another on a path.
+func (n *node) follows(other *node) bool {
+	for ; n != nil; n = n.parent {
+		if n == other {
+			return true
+		}
+	}
+	return false
 }
 
 func (c *claude) user(line int, f fields, task bool) {
@@ -181,21 +205,6 @@ func (c *claude) user(line int, f fields, task bool) {
 	c.at[id] = c.tip
 }
 
-// said adds what a user message says.
-func (c *claude) said(blocks []message.Block, f fields, task bool, at time.Time, line int, id string) {
-	meta := f["isMeta"].bool() || f["isVisibleInTranscriptOnly"].bool()
-	c.words(blocks, func(b message.Block) message.Origin {
-		switch {
-		case task:
-			return message.OriginTask
-		case meta:
-			return message.OriginInjected
-		default:
-			return claudeMarks.origin(b)
-		}
-	}, at, line, id+"/said")
-}
-
 func (c *claude) assistant(line int, f fields) {
 	id, m := f.str("uuid"), f["message"].fields()
 	model := m.str("model")
@@ -216,7 +225,9 @@ func (c *claude) assistant(line int, f fields) {
 			c.empty(line, id)
 			return
 		}
-		c.tip = c.parent(f, line)
+		if c.tip = c.parent(f, line); !f["isSidechain"].bool() {
+			c.tip = c.deliver(c.tip)
+		}
 		n = c.say(&message.Message{
 			Role: message.RoleAssistant, API: apiAnthropic, Provider: "anthropic", Model: model,
 		}, f["timestamp"].time(), line, cmp.Or(id, key))
@@ -253,6 +264,7 @@ func (c *claude) system(line int, f fields) {
 		if c.tip == nil {
 			c.tip = c.main
 		}
+		c.tip = c.deliver(c.tip)
 		var first *node
 		if head := meta.str("preservedSegment", "headUuid"); head != "" {
 			if first = c.at[head]; first != nil && first.answer != nil {
@@ -263,7 +275,9 @@ func (c *claude) system(line int, f fields) {
 			Kind: "compaction", Line: line, TokensBefore: meta.int("preTokens"), Trigger: meta.str("trigger"),
 		}, first, nil, at, id)
 		c.at[id] = n
-		if tail := meta.str("preservedSegment", "tailUuid"); tail != "" {
+		// What is kept stands before the compaction, or behind it as a part of the path.
+		tail := meta.str("preservedSegment", "tailUuid")
+		if _, before := c.at[tail]; before {
 			c.moved[tail] = n
 		}
 	case "microcompact_boundary":
@@ -313,6 +327,7 @@ func (c *claude) attachment(line int, f fields) {
 	typ, id := a.str("type"), f.str("uuid")
 	if typ == "queued_command" && a.str("commandMode") != "task-notification" {
 		if said, _ := c.anthropicBlocks(a["prompt"], line); len(said) > 0 {
+			c.heard(textOf(said), true)
 			c.tip = c.parent(f, line)
 			c.said(said, f, false, f["timestamp"].time(), line, id)
 			c.at[id] = c.tip
@@ -328,6 +343,7 @@ func (c *claude) attachment(line int, f fields) {
 }
 
 func (c *claude) close() {
+	c.main = c.deliver(c.main)
 	c.tip = c.main
 	for leaf, title := range c.titles {
 		if n, ok := c.at[leaf]; leaf == "" || ok && n != nil {

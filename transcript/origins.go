@@ -31,8 +31,7 @@ const snapshotMark = "<state_snapshot>"
 var (
 	claudeMarks = marks{
 		message.OriginShell: {
-			"<local-command-", "<bash-", "<command-name>/clear<", "<command-name>/exit<", "<command-name>/compact<",
-			"<command-name>/model<", "<command-name>/resume<",
+			"<local-command-", "<bash-", "<command-name>",
 		},
 		message.OriginInjected: {
 			"<system-reminder>", "<ide_opened_file>", "<ide_selection>", "<system-notification>", "<task-notification>", "<agent-notification>",

@@ -269,12 +269,7 @@ func lookClaude(g *glance, line value) {
 	case "user":
 		g.Cwd = cmp.Or(g.Cwd, line.str("cwd"))
 		if !line.bool("isMeta") && !line.bool("isCompactSummary") && !line.bool("isSidechain") {
-			said := textIn(line.get("message", "content"))
-			if cmd, ok := strings.CutPrefix(said, "<command-"); ok { // a command, and what was said with it
-				_, args, _ := strings.Cut(cmd, "<command-args>")
-				said, _, _ = strings.Cut(args, "</command-args>")
-			}
-			g.said(said, claudeMarks)
+			g.said(commandWords(textIn(line.get("message", "content"))), claudeMarks)
 		}
 	case "assistant":
 		if !line.bool("isSidechain") && line.str("message", "model") != "<synthetic>" {
