@@ -9,7 +9,6 @@ import (
 	"github.com/clew-dev/clew/internal/tui"
 	"github.com/clew-dev/clew/internal/tui/widget"
 	"github.com/clew-dev/clew/message"
-	"github.com/clew-dev/clew/token"
 )
 
 // shownContext is what context prints.
@@ -25,7 +24,9 @@ func (c *shownContext) text(rep *report) {
 	d.ids = v.idWidth()
 	d.head(c.file)
 	d.usage()
-	d.categories()
+	for _, l := range tui.Categories(v.reading, number, func(bar string) string { return d.p.paint(styleBlue, bar) }) {
+		d.line("  " + l)
+	}
 	d.line("")
 	for i := range v.Items {
 		if c.full {
@@ -109,8 +110,8 @@ func (d *contextDrawer) keeps(id string) bool {
 // usage draws how full the window is.
 func (d *contextDrawer) usage() {
 	r, b := d.v.reading, d.v.budget
-	by := map[string]string{fromFlag: "asked for", fromModel: "of the model", fromGateway: "that the gateway kept to", fromDefault: "assumed; --window sets it"}[d.v.windowBy]
-	d.fact("window", number(b.Window)+" tokens ("+by+")")
+	windowBy := map[string]string{fromFlag: "asked for", fromModel: "of the model", fromGateway: "that the gateway kept to", fromDefault: "assumed; --window sets it"}[d.v.windowBy]
+	d.fact("window", number(b.Window)+" tokens ("+windowBy+")")
 	st := styleGreen
 	switch {
 	case r.Guarded() > b.Limit:
@@ -120,8 +121,12 @@ func (d *contextDrawer) usage() {
 	}
 	const barWidth = 40
 	full, rest := widget.Bar(r.Tokens, b.Window, b.Limit, barWidth)
-	d.line(d.p.paint(st, full) + d.p.paint(styleDim, rest) + "  " + d.p.paint(styleBold, number(r.Tokens)+" tokens, "+percent(r.Tokens, b.Window)))
-	d.fact("measured", d.measured())
+	d.line(d.p.paint(st, full) + d.p.paint(styleDim, rest) + "  " + d.p.paint(styleBold, number(r.Tokens)+" tokens, "+widget.Percent(float64(r.Tokens)/float64(b.Window))))
+	by := ""
+	if r.Anchor >= 0 {
+		by = "at " + short(d.v.Items[r.Anchor].Entry.ID, d.ids)
+	}
+	d.fact("measured", tui.Measured(r, by, number))
 	if c := d.v.learned; c.Calls > 0 {
 		d.fact("calibrated", fmt.Sprintf("estimates times %.2f, learnt from %s in the log", c.Factor(), count(int(c.Calls), "call")))
 	}
@@ -135,45 +140,6 @@ func (d *contextDrawer) usage() {
 		d.fact("over", number(r.Tokens-b.Limit)+" tokens; clew compact makes room")
 	}
 	d.fact("request", "about "+size(r.Bytes))
-}
-
-func (d *contextDrawer) measured() string {
-	r := d.v.reading
-	if r.Anchor < 0 && r.Measured > 0 {
-		return "nothing: " + number(r.Estimated) + " estimated (" + r.Counter + "), " + number(r.Measured) + " shown by the usage before the pass"
-	}
-	if r.Anchor < 0 {
-		return "nothing: all is estimated (" + r.Counter + ")"
-	}
-	text := number(r.Measured) + " reported at " + short(d.v.Items[r.Anchor].Entry.ID, d.ids)
-	if r.Estimated > 0 {
-		return text + ", " + number(r.Estimated) + " estimated (" + r.Counter + ")"
-	}
-	return text
-}
-
-func percent(n, total int64) string {
-	if total <= 0 {
-		return "0 %"
-	}
-	p := float64(n) * 100 / float64(total)
-	if p > 0 && p < 9.95 {
-		return fmt.Sprintf("%.1f %%", p)
-	}
-	return fmt.Sprintf("%.0f %%", p)
-}
-
-func (d *contextDrawer) categories() {
-	r := d.v.reading
-	for c := range token.NumCategories {
-		n := r.Categories[c]
-		if n == 0 {
-			continue
-		}
-		const barWidth = 20
-		filled := strings.Repeat("█", int(max(min(n*barWidth/max(r.Tokens, 1), barWidth), 0)))
-		d.line("  " + pad(tui.CategoryWords[c], 16) + "  " + padLeft(number(n), 11) + "  " + padLeft(percent(n, r.Tokens), 6) + "  " + d.p.paint(styleBlue, filled))
-	}
 }
 
 // columns of an item before its text

@@ -11,6 +11,7 @@ import (
 
 	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/internal/ledger"
+	"github.com/clew-dev/clew/internal/tui"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/summary"
 )
@@ -271,7 +272,7 @@ func (e *explainReport) text(rep *report) {
 	}
 	e.printCheckpoints(rep)
 	e.printPins(rep)
-	e.printCounts(rep, e.all)
+	e.printCounts(rep)
 	if e.inWords {
 		printFates(rep, e.all)
 	}
@@ -380,55 +381,18 @@ func (e *explainReport) printPins(rep *report) {
 	}
 }
 
-// fateWords say what the fates are, in the order in which they are counted.
-var fateWords = []struct {
-	kind compact.FateKind
-	text string
-}{
-	{compact.FateVerbatim, "in the context as they were written"},
-	{compact.FateEdited, "in the context with other content"},
-	{compact.FateSummarized, "in the summary"},
-	{compact.FateQuoted, "in the summary, word for word"},
-	{compact.FateExcluded, "not in the context"},
-}
-
-// printCounts says what became of the entries, and of those that are not in the
-// context why.
-func (e *explainReport) printCounts(rep *report, all []describedFate) {
+// printCounts says what became of the entries, and why.
+func (e *explainReport) printCounts(rep *report) {
 	rep.row("path", "%s", count(e.Entries, "entry", "entries"))
+	fates := make([]compact.Fate, len(e.all))
+	for i, f := range e.all {
+		fates[i] = f.Fate
+	}
 	var lines []numberLine
-	for _, word := range fateWords {
-		n := e.Counts[word.kind]
-		if n == 0 {
-			continue
-		}
-		text := word.text
-		if why := reasons(all, word.kind); why != "" {
-			text += ": " + why
-		}
-		lines = append(lines, numberLine{string(word.kind), int64(n), text})
+	for _, c := range tui.FateCounts(fates, number) {
+		lines = append(lines, numberLine{string(c.Kind), c.N, c.Text})
 	}
 	rep.numbers(lines)
-}
-
-// reasons counts the reasons of a fate, in the order in which they come.
-func reasons(all []describedFate, kind compact.FateKind) string {
-	var order []string
-	times := map[string]int{}
-	for _, f := range all {
-		if f.Fate.Fate != kind || f.Why == "" {
-			continue
-		}
-		if times[f.Why] == 0 {
-			order = append(order, f.Why)
-		}
-		times[f.Why]++
-	}
-	var parts []string
-	for _, why := range order {
-		parts = append(parts, number(int64(times[why]))+" "+why)
-	}
-	return strings.Join(parts, ", ")
 }
 
 // printFates lists the fates, oldest entry first.

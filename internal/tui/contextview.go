@@ -11,20 +11,10 @@ import (
 
 	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/agent"
-	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/internal/recall"
 	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/internal/tui/widget"
-	"github.com/clew-dev/clew/token"
 )
-
-// CategoryWords are what a context is made of.
-var CategoryWords = [token.NumCategories]string{
-	token.System: "system prompt", token.Tools: "tool definitions", token.User: "user",
-	token.Assistant: "answers", token.Thinking: "thinking", token.ToolCalls: "tool calls",
-	token.ToolResults: "tool results", token.Images: "images", token.Summaries: "summaries",
-	token.Shell: "shell", token.Custom: "from programs", token.Unattributed: "not in the log",
-}
 
 func showContext(u *ui) { showSnapshot(u, "context", contextText) }
 
@@ -69,13 +59,7 @@ func contextText(x *contextSnapshot, width int) string {
 	from := map[string]string{"catalogue": "of the model", "settings": "set by you", "learnt": "learnt from the provider", "assumed": "assumed", "preset": "what the preset uses"}[s.WindowFrom]
 	add("window", "%s tokens, %s", widget.Tokens(s.Window), cmp.Or(from, s.WindowFrom))
 	add("threshold", "%s tokens: from there on it is compacted", widget.Tokens(s.Threshold))
-	if r.Anchor < 0 {
-		add("measured", "nothing yet: the provider has counted no request of this context")
-	} else if r.Estimated == 0 {
-		add("measured", "all of it, by the provider")
-	} else {
-		add("measured", "%s tokens by the provider; the %s since then are estimated", widget.Tokens(r.Measured), widget.Tokens(r.Estimated))
-	}
+	add("measured", "%s", Measured(r, "by the provider", widget.Tokens))
 	if p := x.Plan; p != nil {
 		add("answer", "%s tokens of the window are kept free for it", widget.Tokens(p.Budget.Reserve))
 		add("target", "%s tokens after a compaction", widget.Tokens(p.Budget.Target))
@@ -92,16 +76,7 @@ func contextText(x *contextSnapshot, width int) string {
 		add("stopped", "nothing is compacted: %s", s.Breaker)
 	}
 	table(&b, rows, width)
-	b.WriteString("\n")
-	name := 0
-	for _, w := range CategoryWords {
-		name = max(name, len(w))
-	}
-	for c, n := range r.Categories {
-		if n > 0 {
-			fmt.Fprintf(&b, "%-*s  %7s  %4s  %s\n", name, CategoryWords[c], widget.Tokens(n), widget.Percent(float64(n)/float64(r.Tokens)), strings.Repeat("█", int(min(n*20/max(r.Tokens, 1), 20))))
-		}
-	}
+	b.WriteString("\n" + strings.Join(Categories(r, widget.Tokens, func(bar string) string { return bar }), "\n") + "\n")
 	return b.String()
 }
 
@@ -124,33 +99,12 @@ func explainText(x *contextSnapshot, width int) string {
 		}
 	}
 	b.WriteString("\nWhat became of each message:\n")
-	count := map[compact.FateKind]int{}
-	why := map[string]int{}
-	for _, f := range x.Fates {
-		count[f.Fate]++
-		if f.Fate == compact.FateExcluded || f.Fate == compact.FateEdited {
-			why[string(f.Fate)+": "+cmp.Or(f.Why, "no reason is known")]++
-		}
-	}
-	kinds := []compact.FateKind{compact.FateVerbatim, compact.FateEdited, compact.FateSummarized, compact.FateQuoted, compact.FateExcluded}
-	words := map[compact.FateKind]string{
-		compact.FateVerbatim: "stands there word for word", compact.FateEdited: "stands there shortened", compact.FateSummarized: "is in the summary",
-		compact.FateQuoted: "is in the summary, word for word", compact.FateExcluded: "is not sent to the model",
-	}
 	var rows [][2]string
-	for _, k := range kinds {
-		if count[k] > 0 {
-			rows = append(rows, [2]string{fmt.Sprintf("%6d %s", count[k], k), words[k]})
-		}
+	for _, f := range FateCounts(x.Fates, widget.Tokens) {
+		rows = append(rows, [2]string{fmt.Sprintf("%6d %s", f.N, f.Kind), f.Text})
 	}
 	rows = append(rows, [2]string{fmt.Sprintf("%6d in all", len(x.Fates)), "entries on this path"})
 	table(&b, rows, width)
-	if len(why) > 0 {
-		b.WriteString("\nWhy:\n")
-		for _, k := range slices.SortedFunc(maps.Keys(why), func(a, b string) int { return cmp.Or(why[b]-why[a], strings.Compare(a, b)) }) {
-			fmt.Fprintf(&b, "%6d %s\n", why[k], k)
-		}
-	}
 	b.WriteString("\nOne by one, the newest last:\n")
 	const most = 2_000
 	list := x.path

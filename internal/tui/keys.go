@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/clew-dev/clew/agent"
 	"github.com/clew-dev/clew/internal/agent/permission"
+	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/internal/tui/widget"
 )
 
@@ -120,6 +122,9 @@ func (u *ui) mainKey(k tea.KeyPressMsg) {
 		return
 	case "ctrl+g":
 		u.goToWaiting()
+		return
+	case "ctrl+r":
+		u.searchHistory()
 		return
 	case "alt+up":
 		u.takeBack()
@@ -267,6 +272,26 @@ func (u *ui) scroll(n int) {
 func (u *ui) home() {
 	u.log.home()
 	u.loadMore()
+}
+
+// searchHistory lets the user take an earlier prompt, the newest first.
+func (u *ui) searchHistory() {
+	var items []widget.Item
+	seen := map[string]bool{}
+	for i, said := range slices.Backward(u.ed.History()) {
+		if !seen[said] {
+			seen[said] = true
+			items = append(items, widget.Item{ID: strconv.Itoa(i), Cells: []string{text.FirstLine(said)}, Detail: said})
+		}
+	}
+	u.pick(&list{
+		PickerOptions: widget.PickerOptions{Title: "earlier prompts", Empty: "nothing was sent yet"}, items: items,
+		picked: func(id string) {
+			if at, err := strconv.Atoi(id); err == nil {
+				u.ed.Recall(at)
+			}
+		},
+	})
 }
 
 // modes are what Shift+Tab goes through.

@@ -908,6 +908,28 @@ func TestRecall(t *testing.T) {
 	x.sees("nothing in this session has nosuchword")
 }
 
+// TestSearchHistory: an earlier prompt is found, and what was typed is not lost.
+func TestSearchHistory(t *testing.T) {
+	x := newTerm(t, nil)
+	x.u.ed.SetHistory([]string{"fix the parser", "run tests", "fix the tests", "run tests"})
+	x.typed("my draft")
+	x.press("ctrl+r")
+	x.sees("earlier prompts · 1/3")
+	x.typed("tests fix")
+	x.press("enter")
+	if got := x.u.ed.Text(); got != "fix the tests" {
+		t.Errorf("the editor has %q", got)
+	}
+	x.press("ctrl+r", "esc")
+	if got := x.u.ed.Text(); got != "fix the tests" {
+		t.Errorf("Escape has changed the editor to %q", got)
+	}
+	x.press("down", "down")
+	if got := x.u.ed.Text(); got != "my draft" {
+		t.Errorf("the draft was lost: %q", got)
+	}
+}
+
 func TestChooseModel(t *testing.T) {
 	x := newTerm(t, nil)
 	x.say("/model")

@@ -278,7 +278,7 @@ func (u *ui) below() []string {
 func meterOf(s agent.State) widget.Meter {
 	m := widget.Meter{
 		Model: s.Model, Session: s.Name, Queue: s.Queue, Measured: s.Measured,
-		Window: widget.Known(s.Window), Threshold: widget.Known(s.Threshold),
+		Window: s.Window, Threshold: s.Threshold,
 		BreakerOpen: s.Breaker != "", BreakerWhy: s.Breaker,
 	}
 	if s.Doing != agent.DoingNothing {
@@ -293,17 +293,14 @@ func meterOf(s agent.State) widget.Meter {
 	if s.Reasoning != "" {
 		m.Model += " " + string(s.Reasoning)
 	}
-	if s.Known && s.Tokens > 0 {
-		m.Tokens = widget.Known(s.Tokens)
-	}
-	if s.Window == 0 {
-		m.Window = widget.Count{}
+	if s.Known {
+		m.Tokens = s.Tokens
 	}
 	if s.Totals.Cost > 0 || s.Totals.Requests == 0 {
-		m.Cost = widget.KnownAmount(s.Totals.Cost)
+		m.Cost = widget.Dollars(max(s.Totals.Cost, 0))
 	}
-	if s.Totals.Requests > 0 {
-		m.CacheHit = widget.KnownAmount(s.CacheHit)
+	if s.Totals.Requests > 0 && s.CacheHit >= 0 && s.CacheHit <= 1 {
+		m.Cache = widget.Percent(s.CacheHit)
 	}
 	return m
 }

@@ -12,9 +12,8 @@ type SendMsg struct{ Text string }
 // An Editor is where the user types.
 //
 // Enter sends; Alt+Enter, Shift+Enter, Ctrl+J and Enter after a backslash begin a
-// line. Up on the first line and Down on the last go through the history, Ctrl+R
-// searches it; a draft comes back where it was left. Ctrl+Z takes back, Ctrl+Y
-// does again. Large pastes are shown as a marker, which is deleted as one. @
+// line. Up on the first line and Down on the last go through the history; a draft
+// comes back where it was left. Ctrl+Z takes back, Ctrl+Y does again. Large pastes are shown as a marker, which is deleted as one. @
 // completes file names, / commands.
 type Editor struct {
 	theme         *Theme
@@ -29,7 +28,6 @@ type Editor struct {
 	commands []Command
 	pop      *popup
 	closed   string // the token at which the user has closed the popup
-	search   *search
 }
 
 // NewEditor returns an empty editor of 80 columns on a screen of 24 lines.
@@ -61,7 +59,7 @@ func (e *Editor) Empty() bool { return e.in.empty() }
 // Offer puts a text into the editor if it is empty, and reports whether it was.
 // What the user has typed is never overwritten.
 func (e *Editor) Offer(text string) bool {
-	if !e.Empty() || e.search != nil {
+	if !e.Empty() {
 		return false
 	}
 	text = e.pastes.fold(text, foldOffer)
@@ -72,33 +70,23 @@ func (e *Editor) Offer(text string) bool {
 
 // Clear removes what was typed. Up and Ctrl+Z bring it back.
 func (e *Editor) Clear() {
-	e.search = nil
 	e.history.add(e.Text())
 	e.in.replace("", 0)
 	e.suggest()
 }
 
-// Busy reports whether a list or a search is open, so that Escape is for the
-// editor.
-func (e *Editor) Busy() bool { return e.pop != nil || e.search != nil }
+// Busy reports whether a list is open, so that Escape is for the editor.
+func (e *Editor) Busy() bool { return e.pop != nil }
 
 // Update takes a key or a paste; other messages mean nothing to it. The result is
 // a SendMsg or nil.
 func (e *Editor) Update(msg tea.Msg) tea.Msg {
 	switch msg := msg.(type) {
 	case tea.PasteMsg:
-		if e.search != nil {
-			e.searchFor(e.search.query + OneLine(msg.Content))
-			return nil
-		}
 		e.in.insert(e.pastes.fold(msg.Content, foldPaste))
 		e.suggest()
 	case tea.KeyPressMsg:
-		switch {
-		case e.search != nil:
-			e.searchKey(msg)
-		case e.pop != nil && e.popupKey(msg):
-		default:
+		if e.pop == nil || !e.popupKey(msg) {
 			return e.key(msg)
 		}
 	}
@@ -112,10 +100,6 @@ func (e *Editor) key(k tea.KeyPressMsg) tea.Msg {
 		e.in.replace(was.text[:was.at-1]+"\n"+was.text[was.at:], was.at)
 	case s == "enter":
 		return e.send()
-	case s == "ctrl+r":
-		e.search, e.pop = &search{}, nil
-		e.searchFor("")
-		return nil
 	case (s == "up" || s == "ctrl+p") && e.in.onFirstLine():
 		e.recall(e.history.at - 1)
 		return nil
@@ -146,6 +130,10 @@ func (e *Editor) send() tea.Msg {
 	e.in.forget()
 	return SendMsg{Text: text}
 }
+
+// Recall puts the text at a place of History into the editor. What stood there comes back
+// with the key Down.
+func (e *Editor) Recall(at int) { e.recall(at) }
 
 // recall puts a text of the history into the editor.
 func (e *Editor) recall(to int) {
@@ -201,22 +189,13 @@ func (e *Editor) Height() int { return len(e.lines()) }
 // Cursor returns where the cursor of the terminal belongs, counted from the corner of
 // the view.
 func (e *Editor) Cursor() *tea.Cursor {
-	above := len(e.offered())
-	if e.search != nil {
-		return tea.NewCursor(min(Width(searchLabel+e.shownQuery()), e.width-1), above)
-	}
 	c := e.in.cursor()
-	c.Y += above + 1
+	c.Y += len(e.offered()) + 1
 	return c
 }
 
 func (e *Editor) lines() []string {
-	out := e.offered()
-	if e.search != nil {
-		out = append(out, Cut(e.theme.Paint(e.theme.Accent, searchLabel)+e.shownQuery(), e.width))
-	} else {
-		out = append(out, e.theme.Paint(e.theme.Dim, strings.Repeat("─", e.width)))
-	}
+	out := append(e.offered(), e.theme.Paint(e.theme.Dim, strings.Repeat("─", e.width)))
 	if e.Empty() {
 		return append(out, Cut(strings.TrimRight("> "+e.theme.Paint(e.theme.Dim, e.placeholder), " "), e.width))
 	}
@@ -225,14 +204,8 @@ func (e *Editor) lines() []string {
 
 // offered is the list above the editor, which takes a third of the screen at most.
 func (e *Editor) offered() []string {
-	most := min(maxPopup, max(e.height/3, 1))
-	switch {
-	case e.search != nil && len(e.search.hits) == 0:
-		return []string{e.theme.Paint(e.theme.Dim, Cut("  nothing in the history fits; Esc closes", e.width))}
-	case e.search != nil:
-		return e.search.pop.lines(e.theme, e.width, most)
-	case e.pop != nil:
-		return e.pop.lines(e.theme, e.width, most)
+	if e.pop == nil {
+		return nil
 	}
-	return nil
+	return e.pop.lines(e.theme, e.width, min(maxPopup, max(e.height/3, 1)))
 }

@@ -150,32 +150,16 @@ func TestEditorHistory(t *testing.T) {
 	}
 }
 
-func TestEditorSearch(t *testing.T) {
+func TestEditorRecall(t *testing.T) {
 	e := NewEditor(none())
-	e.SetHistory([]string{"fix the parser", "run tests", "fix the tests", "run tests"})
-	do(e, "my draft<ctrl+r>tests fix")
-	if !e.Busy() || !strings.Contains(e.View(), "> fix the tests\n") || strings.Contains(e.View(), "run tests") {
-		t.Errorf("search shows\n%s", e.View())
+	e.SetHistory([]string{"fix the parser", "run tests", "fix the tests"})
+	do(e, "my draft")
+	e.Recall(1)
+	if e.Text() != "run tests" {
+		t.Errorf("recalled %q", e.Text())
 	}
-	do(e, "<enter>")
-	if e.Text() != "fix the tests" || e.Busy() {
-		t.Errorf("took %q", e.Text())
-	}
-	do(e, "<down><down>")
-	if e.Text() != "my draft" {
+	if do(e, "<down><down>"); e.Text() != "my draft" {
 		t.Errorf("the draft was lost: %q", e.Text())
-	}
-	do(e, "<ctrl+r>tests<ctrl+r><enter>")
-	if e.Text() != "fix the tests" {
-		t.Errorf("took %q", e.Text())
-	}
-	do(e, "<ctrl+r>zzz<enter>")
-	if e.Text() != "fix the tests" || e.Busy() {
-		t.Errorf("took %q from nothing", e.Text())
-	}
-	do(e, "<ctrl+r>parser<esc>")
-	if e.Text() != "fix the tests" || e.Busy() {
-		t.Errorf("escape took %q", e.Text())
 	}
 }
 
@@ -185,7 +169,7 @@ func TestPi112OfferNeverOverwrites(t *testing.T) {
 	if !e.Offer("from the tree") || e.Text() != "from the tree" {
 		t.Fatalf("an empty editor refused: %q", e.Text())
 	}
-	for _, typed := range []string{"x", " ", "<alt+enter>", "a<ctrl+r>"} {
+	for _, typed := range []string{"x", " ", "<alt+enter>"} {
 		e := NewEditor(none())
 		do(e, typed)
 		was := e.Text()
@@ -308,7 +292,7 @@ func TestEditorCompletesCommands(t *testing.T) {
 // TestEditorWidth types random things at random sizes.
 func TestEditorWidth(t *testing.T) {
 	r := newRand(t, 3)
-	names := []string{"enter", "tab", "esc", "backspace", "delete", "up", "down", "left", "right", "home", "end", "pgup", "pgdown", "ctrl+r", "ctrl+z", "ctrl+y", "ctrl+w", "ctrl+k", "ctrl+u", "alt+enter", "alt+left", "alt+d", "ctrl+n"}
+	names := []string{"enter", "tab", "esc", "backspace", "delete", "up", "down", "left", "right", "home", "end", "pgup", "pgdown", "ctrl+z", "ctrl+y", "ctrl+w", "ctrl+k", "ctrl+u", "alt+enter", "alt+left", "alt+d", "ctrl+n"}
 	for _, theme := range []*Theme{none(), NewTheme(ModeDark, true)} {
 		e := NewEditor(theme)
 		e.SetCommands([]Command{{Name: "compact", Help: "中文帮助" + strings.Repeat(" long", 50)}})

@@ -67,22 +67,6 @@ func (h *history) jump(to int, now string) (string, bool) {
 	return h.sent[to], true
 }
 
-// find returns the places of texts that hold all words, the newest first, and
-// equal ones once.
-func (h *history) find(query string, most int) []int {
-	words := strings.Fields(strings.ToLower(query))
-	seen := map[string]bool{}
-	var out []int
-	for i := len(h.sent) - 1; i >= 0 && len(out) < most; i-- {
-		s := h.sent[i]
-		if !seen[s] && containsAll(strings.ToLower(s), words) {
-			seen[s] = true
-			out = append(out, i)
-		}
-	}
-	return out
-}
-
 func containsAll(s string, words []string) bool {
 	for _, w := range words {
 		if !strings.Contains(s, w) {
@@ -98,54 +82,6 @@ func (e *Editor) SetHistory(h []string) { e.history.set(h) }
 // History returns what was sent, the oldest first: at most 1,000 texts, and none
 // twice in a row.
 func (e *Editor) History() []string { return slices.Clone(e.history.sent) }
-
-const searchLabel = "search history: "
-
-// A search looks for something in the history.
-type search struct {
-	query string
-	hits  []int
-	pop   popup
-}
-
-func (e *Editor) searchFor(query string) {
-	s := e.search
-	s.query, s.hits, s.pop = query, e.history.find(query, 50), popup{}
-	for _, i := range s.hits {
-		s.pop.items = append(s.pop.items, popupItem{text: OneLine(head(e.history.sent[i], 1000))})
-	}
-}
-
-func (e *Editor) searchKey(k tea.KeyPressMsg) {
-	s := e.search
-	switch k.String() {
-	case "esc", "ctrl+c", "ctrl+g":
-		e.search = nil
-	case "enter", "tab":
-		e.search = nil
-		if s.pop.sel < len(s.hits) {
-			e.recall(s.hits[s.pop.sel])
-		}
-	case "ctrl+r", "down", "ctrl+n":
-		s.pop.move(1)
-	case "up", "ctrl+p":
-		s.pop.move(-1)
-	default:
-		if query, ok := typeQuery(s.query, k); ok {
-			e.searchFor(query)
-		}
-	}
-}
-
-// shownQuery is the end of the query, which is where the user types.
-func (e *Editor) shownQuery() string {
-	q := e.search.query
-	for room := max(e.width-len(searchLabel)-1, 1); Width(q) > room; {
-		c, _ := cluster(q)
-		q = q[len(c):]
-	}
-	return q
-}
 
 // typeQuery is what a key makes of words to search for; false where it means nothing.
 func typeQuery(query string, k tea.KeyPressMsg) (string, bool) {

@@ -26,7 +26,7 @@ func ExampleEditor() {
 }
 
 func ExampleMeter() {
-	m := widget.Meter{Model: "anthropic/claude-sonnet-4-5", Tokens: widget.Known(92_310), Window: widget.Known(200_000), Threshold: widget.Known(168_000)}
+	m := widget.Meter{Model: "anthropic/claude-sonnet-4-5", Tokens: 92_310, Window: 200_000, Threshold: 168_000}
 	theme := widget.NewTheme(widget.ModeNone, false)
 	for _, width := range []int{80, 40, 10} {
 		fmt.Println(m.Line(theme, width))

@@ -3,6 +3,7 @@ package widget
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -19,40 +20,18 @@ type Meter struct {
 	Session string // its name
 	Queue   int    // messages that wait
 
-	Tokens    Count // of the context
+	// In tokens; 0 for what is not known.
+	Tokens    int64 // of the context
+	Window    int64 // of the model
+	Threshold int64 // from where on a pass is due
 	Measured  bool  // Tokens is what the provider counted, not an estimate
-	Window    Count // of the model
-	Threshold Count // from where on a pass is due
 
-	Cost     Amount // of the session in US dollars
-	CacheHit Amount // share of the last request's input that came from the cache, 0 to 1
+	Cost  string // of the session, such as "$1.24"; "" for what is not known
+	Cache string // share of the last request's input that came from the cache
 
 	BreakerOpen bool   // passes have failed so often that they are not tried
 	BreakerWhy  string // the last failure
 }
-
-// A Count is a number of tokens that may be unknown, as the zero value is.
-type Count struct {
-	N     int64
-	Known bool
-}
-
-// Known returns the count n; a negative one is unknown.
-func Known(n int64) Count { return Count{N: n, Known: n >= 0} }
-
-// An Amount is a number that may be unknown, as the zero value is.
-type Amount struct {
-	X     float64
-	Known bool
-}
-
-// KnownAmount returns the amount x; what is negative or no number is unknown.
-func KnownAmount(x float64) Amount {
-	return Amount{X: x, Known: x >= 0 && !math.IsInf(x, 0)}
-}
-
-func (c Count) valid() bool  { return c.Known && c.N >= 0 }
-func (a Amount) valid() bool { return a.Known && a.X >= 0 && !math.IsInf(a.X, 0) }
 
 // A segment is a part of the footer, with ever shorter ways to say it.
 type segment struct {
@@ -74,39 +53,22 @@ const meterGap = " · "
 // breaker is open, then how full the window is.
 func (m Meter) Line(t *Theme, width int) string {
 	segs := m.segments(t)
-	for lineWidth(segs) > width {
-		said, least := 0, -1
-		for i, s := range segs {
-			if s.at == len(s.ways) {
-				continue
-			}
-			said++
-			if least < 0 || s.ways[s.at].worth < segs[least].ways[segs[least].at].worth {
-				least = i
-			}
+	type step struct{ seg, worth int } // to the next way of a segment, or to nothing of it
+	var steps []step
+	for i, s := range segs {
+		for _, w := range s.ways {
+			steps = append(steps, step{i, w.worth})
 		}
-		if s := segs[least]; said == 1 && s.at == len(s.ways)-1 {
-			break // it is cut
-		}
-		segs[least].at++
+	}
+	slices.SortStableFunc(steps, func(a, b step) int { return a.worth - b.worth })
+	taken := 0
+	for ; lineWidth(segs) > width && taken < len(steps)-1; taken++ { // what is said last is cut
+		segs[steps[taken].seg].at++
 	}
 	// The last step may have made room for an earlier one.
-	for again := true; again; {
-		again = false
-		best := -1
-		for i, s := range segs {
-			if s.at == 0 || best >= 0 && s.ways[s.at-1].worth <= segs[best].ways[segs[best].at-1].worth {
-				continue
-			}
-			segs[i].at--
-			if lineWidth(segs) <= width {
-				best = i
-			}
-			segs[i].at++
-		}
-		if best >= 0 {
-			segs[best].at--
-			again = true
+	for _, s := range slices.Backward(steps[:taken]) {
+		if segs[s.seg].at--; lineWidth(segs) > width {
+			segs[s.seg].at++
 		}
 	}
 	var parts []string
@@ -163,13 +125,11 @@ func (m Meter) segments(t *Theme) []segment {
 	}
 	model := OneLine(m.Model)
 	add(t.Text, way{model, 32}, way{Cut(afterSlash(model), 24), 46}, way{Cut(afterSlash(model), 14), 50})
-	if m.Cost.valid() {
-		add(t.Dim, way{Dollars(m.Cost.X), 40})
-	}
+	add(t.Dim, way{m.Cost, 40})
 	session := OneLine(m.Session)
 	add(t.Dim, way{Cut(session, 40), 25}, way{Cut(session, 16), 30})
-	if m.CacheHit.valid() && m.CacheHit.X <= 1 {
-		add(t.Dim, way{"cache " + Percent(m.CacheHit.X), 20})
+	if m.Cache != "" {
+		add(t.Dim, way{"cache " + m.Cache, 20})
 	}
 	return segs
 }
@@ -180,22 +140,22 @@ func afterSlash(s string) string { return s[strings.LastIndexByte(s, '/')+1:] }
 // "~92.3k/200k 46%", "~46%".
 func (m Meter) fill() (full, short, least string) {
 	tokens, share := "?", "?"
-	if m.Tokens.valid() {
-		tokens = m.mark() + Tokens(m.Tokens.N)
+	if m.Tokens > 0 {
+		tokens = m.mark() + Tokens(m.Tokens)
 	}
 	window := "?"
-	if m.Window.valid() && m.Window.N > 0 {
-		window = Tokens(m.Window.N)
-		if m.Tokens.valid() {
-			share = m.mark() + Percent(float64(m.Tokens.N)/float64(m.Window.N))
+	if m.Window > 0 {
+		window = Tokens(m.Window)
+		if m.Tokens > 0 {
+			share = m.mark() + Percent(float64(m.Tokens)/float64(m.Window))
 		}
 	}
 	full = tokens + " of " + window
 	if share != "?" {
 		full += " (" + strings.TrimPrefix(share, "~") + ")"
 	}
-	if m.Threshold.valid() && m.Threshold.N > 0 {
-		full += ", compacts at " + Tokens(m.Threshold.N)
+	if m.Threshold > 0 {
+		full += ", compacts at " + Tokens(m.Threshold)
 	}
 	short = tokens + "/" + window
 	if share == "?" {
@@ -213,17 +173,15 @@ func (m Meter) mark() string {
 }
 
 func (m Meter) fillStyle(t *Theme) lipgloss.Style {
-	if !m.Tokens.valid() {
+	if m.Tokens <= 0 {
 		return t.Dim
 	}
-	switch n := m.Tokens.N; {
-	case m.Window.valid() && m.Window.N > 0 && n >= m.Window.N:
+	switch n := m.Tokens; {
+	case m.Window > 0 && n >= m.Window, m.Threshold > 0 && n >= m.Threshold:
 		return t.Error
-	case m.Threshold.valid() && m.Threshold.N > 0 && n >= m.Threshold.N:
-		return t.Error
-	case m.Threshold.valid() && m.Threshold.N > 0 && n >= m.Threshold.N-m.Threshold.N/5:
+	case m.Threshold > 0 && n >= m.Threshold-m.Threshold/5:
 		return t.Warning
-	case !m.Threshold.valid() && m.Window.valid() && n >= m.Window.N/10*8:
+	case m.Threshold <= 0 && m.Window > 0 && n >= m.Window/10*8:
 		return t.Warning
 	}
 	return t.Good
