@@ -290,7 +290,7 @@ func setMode(u *ui, m permission.Mode) {
 // changeSettings shows what is set, or sets something.
 func changeSettings(u *ui, args string) {
 	h := u.cfg.Host
-	set := func(name, value string, then func()) {
+	set := func(name, value string) {
 		note := ""
 		u.quietly(func(ctx context.Context) (err error) { note, err = h.Set(ctx, name, value); return err }, func(err error) {
 			if failed(u, "set "+name, err) {
@@ -301,35 +301,26 @@ func changeSettings(u *ui, args string) {
 				text += "; " + note
 			}
 			u.note(text)
-			if then != nil {
-				then()
-			}
 		})
 	}
 	if name, value, ok := strings.Cut(args, " "); ok {
-		set(name, strings.TrimSpace(value), nil)
+		set(name, strings.TrimSpace(value))
 		return
 	}
 	l := &list{PickerOptions: widget.PickerOptions{Title: "settings: Enter changes one"}, at: args}
-	l.items = settingItems(h.Settings())
+	for _, s := range h.Settings() {
+		l.items = append(l.items, widget.Item{ID: s.Name, Cells: []string{s.Name, s.Value, s.From}, Detail: s.Text})
+	}
 	l.picked = func(id string) {
 		for _, s := range h.Settings() {
 			if s.Name == id {
 				u.edit(id+" (default "+s.Default+")", s.Value, func(value string) {
 					if value = strings.TrimSpace(value); value != s.Value {
-						set(id, value, nil)
+						set(id, value)
 					}
 				})
 			}
 		}
 	}
 	u.pick(l)
-}
-
-func settingItems(list []rpc.Setting) []widget.Item {
-	var items []widget.Item
-	for _, s := range list {
-		items = append(items, widget.Item{ID: s.Name, Cells: []string{s.Name, s.Value, s.From}, Detail: s.Text})
-	}
-	return items
 }

@@ -267,6 +267,3 @@ func costText(t agent.Totals, width int) string {
 	b.WriteString("\nAll branches and summaries of the session are counted. Costs go by the prices that are known.\n")
 	return b.String()
 }
-
-// isBusy reports whether an error is that of an agent at work.
-func isBusy(err error) bool { return errors.Is(err, agent.ErrBusy) }

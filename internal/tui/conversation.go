@@ -234,18 +234,16 @@ func unpin(u *ui, id string) {
 func omit(u *ui, ids string) {
 	pickMessage(u, ids, "omit a message; /undo brings it back", "there is nothing to omit", func(s agent.Shown) bool {
 		return s.Fate.Fate == compact.FateVerbatim || s.Fate.Fate == compact.FateEdited
-	}, func(ids string) { omitFromTo(u, ids) })
-}
-
-func omitFromTo(u *ui, ids string) {
-	from, to, _ := strings.Cut(ids, " ")
-	a := u.cfg.Host.Agent()
-	get(u, "taking it out of the context", "omit", func(ctx context.Context) (*agent.CompactReport, error) {
-		return a.Omit(ctx, bareID(from), bareID(strings.TrimSpace(to)))
-	}, func(rep *agent.CompactReport) {
-		if !rep.Act {
-			u.note("nothing was omitted: " + rep.Why)
-		}
+	}, func(ids string) {
+		from, to, _ := strings.Cut(ids, " ")
+		a := u.cfg.Host.Agent()
+		get(u, "taking it out of the context", "omit", func(ctx context.Context) (*agent.CompactReport, error) {
+			return a.Omit(ctx, bareID(from), bareID(strings.TrimSpace(to)))
+		}, func(rep *agent.CompactReport) {
+			if !rep.Act {
+				u.note("nothing was omitted: " + rep.Why)
+			}
+		})
 	})
 }
 

@@ -209,7 +209,7 @@ func (u *ui) delta(e agent.Event) {
 		}
 	default:
 	}
-	key := fmt.Sprintf("%s %d", kindWord(kind), e.Block)
+	key := fmt.Sprintf("%s %d", e.Part, e.Block)
 	for _, it := range u.log.live {
 		if it.call == key {
 			u.grow(it, e)
@@ -231,17 +231,6 @@ func (u *ui) delta(e agent.Event) {
 	u.log.dress(it)
 	u.log.live = append(u.log.live, it)
 	u.grow(it, e)
-}
-
-func kindWord(k widget.BlockKind) string {
-	switch k {
-	case widget.BlockTool:
-		return "call"
-	case widget.BlockThinking:
-		return "thinking"
-	default:
-		return "text"
-	}
 }
 
 // grow adds a piece. Of arguments that come in only how much there is is shown.

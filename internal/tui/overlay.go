@@ -122,8 +122,7 @@ func (p *pager) Cursor() *tea.Cursor { return nil }
 
 func (p *pager) View() string {
 	t := p.theme
-	title := widget.Cut("── "+widget.OneLine(p.title)+" ", p.width)
-	out := []string{t.Paint(t.Accent, title+strings.Repeat("─", max(p.width-widget.Width(title), 0)))}
+	out := []string{t.Rule(t.Accent, p.title, p.width)}
 	end := min(p.top+p.page(), len(p.lines))
 	for _, l := range p.lines[p.top:end] {
 		out = append(out, widget.Cut(l, p.width))

@@ -3,18 +3,18 @@ package tui
 import (
 	"cmp"
 	"context"
+	"errors"
 	"path/filepath"
 	"strings"
 	"time"
 
+	"github.com/clew-dev/clew/agent"
 	"github.com/clew-dev/clew/internal/sessions"
 	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/internal/tui/widget"
 )
 
-// changing keeps what is sent until it is known where it goes.
-func (u *ui) changing() { u.switching = true }
-
+// changed shows the session that is in use now, and sends what was kept.
 func (u *ui) changed(err error) {
 	u.switching = false
 	if err == nil {
@@ -36,7 +36,7 @@ func (u *ui) changed(err error) {
 
 // switchTo takes another session into use.
 func switchTo(u *ui, what string, work func(ctx context.Context) error, then func()) {
-	u.changing()
+	u.switching = true // what is sent is kept until it is known where it goes
 	u.run(what, work, func(err error) {
 		u.changed(err)
 		switch {
@@ -44,7 +44,7 @@ func switchTo(u *ui, what string, work func(ctx context.Context) error, then fun
 			if then != nil {
 				then()
 			}
-		case isBusy(err):
+		case errors.Is(err, agent.ErrBusy):
 			u.fault("the agent is at work: wait until it is done, or cancel it with Esc, then try again")
 		default:
 			failed(u, what, err)

@@ -9,11 +9,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// A DialogMsg says what the user has chosen. Index counts the options.
-type DialogMsg struct {
-	ID    string
-	Index int
-}
+// A DialogMsg says what the user has chosen: the ID of an Option.
+type DialogMsg struct{ ID string }
 
 // A DialogIgnoredMsg gives back a key or a paste that did not count because it came
 // too early, or that means nothing here. It was meant for what stood there before: a program
@@ -147,7 +144,7 @@ func (d *Dialog) key(k tea.KeyPressMsg) tea.Msg {
 	return nil
 }
 
-func (d *Dialog) answer(i int) tea.Msg { return DialogMsg{ID: d.q.Options[i].ID, Index: i} }
+func (d *Dialog) answer(i int) tea.Msg { return DialogMsg{d.q.Options[i].ID} }
 
 func (d *Dialog) scrollBy(n int) {
 	d.top = max(min(d.top+n, len(d.bodyLines())-d.page()), 0)
@@ -227,8 +224,7 @@ func (d *Dialog) Height() int { return len(d.lines()) }
 
 func (d *Dialog) lines() []string {
 	t := d.theme
-	title := Cut("── "+revealLine(d.q.Title)+" ", d.width)
-	out := []string{t.Paint(t.Warning, title+strings.Repeat("─", max(d.width-Width(title), 0)))}
+	out := []string{t.Rule(t.Warning, revealLine(d.q.Title), d.width)}
 	body, page := d.bodyLines(), d.page()
 	end := min(d.top+page, len(body))
 	for _, l := range body[d.top:end] {

@@ -50,7 +50,7 @@ func TestDialogIsNotAnsweredByAccident(t *testing.T) {
 		out := d.Update(step.msg)
 		want := tea.Msg(DialogIgnoredMsg{step.msg})
 		if !step.early {
-			want = DialogMsg{ID: "once", Index: 0}
+			want = DialogMsg{"once"}
 		}
 		if out != want {
 			t.Errorf("step %d: %#v, want %#v", i, out, want)
@@ -70,7 +70,7 @@ func TestDialogIsNotAnsweredByAccident(t *testing.T) {
 	// A clock that is set back locks nobody out.
 	d.Appear()
 	c.wait(-time.Hour)
-	if out := d.Update(press("n")); out != (DialogMsg{"no", 2}) {
+	if out := d.Update(press("n")); out != (DialogMsg{"no"}) {
 		t.Errorf("clock set back: %#v", out)
 	}
 }
@@ -80,15 +80,15 @@ func TestDialogAnswers(t *testing.T) {
 		keys string
 		want tea.Msg
 	}{
-		{"<enter>", DialogMsg{"no", 2}},
-		{"<esc>", DialogMsg{"no", 2}},
-		{"<up><esc>", DialogMsg{"no", 2}},
-		{"<up><enter>", DialogMsg{"always", 1}},
-		{"<down><enter>", DialogMsg{"no", 2}}, // beyond the last one is not the first
-		{"<tab><tab><enter>", DialogMsg{"no", 2}},
-		{"<up><up><up><enter>", DialogMsg{"once", 0}},
-		{"<up><up><up><down><enter>", DialogMsg{"always", 1}},
-		{"a", DialogMsg{"always", 1}},
+		{"<enter>", DialogMsg{"no"}},
+		{"<esc>", DialogMsg{"no"}},
+		{"<up><esc>", DialogMsg{"no"}},
+		{"<up><enter>", DialogMsg{"always"}},
+		{"<down><enter>", DialogMsg{"no"}}, // beyond the last one is not the first
+		{"<tab><tab><enter>", DialogMsg{"no"}},
+		{"<up><up><up><enter>", DialogMsg{"once"}},
+		{"<up><up><up><down><enter>", DialogMsg{"always"}},
+		{"a", DialogMsg{"always"}},
 		{"Y", DialogIgnoredMsg{tea.KeyPressMsg{Text: "Y", Code: 'Y'}}},
 		{"<ctrl+y>", DialogIgnoredMsg{press("ctrl+y")}},
 	} {
@@ -102,7 +102,7 @@ func TestDialogAnswers(t *testing.T) {
 	c := newClock()
 	d := NewDialog(none(), Question{Title: "done", Safe: 7}, c.now)
 	c.wait(time.Second)
-	if out := do(d, "<enter>"); out != (DialogMsg{"", 0}) {
+	if out := do(d, "<enter>"); out != (DialogMsg{""}) {
 		t.Errorf("without options: %#v", out)
 	}
 }

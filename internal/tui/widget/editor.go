@@ -101,10 +101,10 @@ func (e *Editor) key(k tea.KeyPressMsg) tea.Msg {
 	case s == "enter":
 		return e.send()
 	case (s == "up" || s == "ctrl+p") && e.in.onFirstLine():
-		e.recall(e.history.at - 1)
+		e.Recall(e.history.at - 1)
 		return nil
 	case (s == "down" || s == "ctrl+n") && e.in.onLastLine():
-		e.recall(e.history.at + 1)
+		e.Recall(e.history.at + 1)
 		return nil
 	default:
 		was := e.in.now()
@@ -133,11 +133,8 @@ func (e *Editor) send() tea.Msg {
 
 // Recall puts the text at a place of History into the editor. What stood there comes back
 // with the key Down.
-func (e *Editor) Recall(at int) { e.recall(at) }
-
-// recall puts a text of the history into the editor.
-func (e *Editor) recall(to int) {
-	text, ok := e.history.jump(to, e.in.text())
+func (e *Editor) Recall(at int) {
+	text, ok := e.history.jump(at, e.in.text())
 	if !ok {
 		return
 	}

@@ -129,8 +129,7 @@ func (f *Form) lines() []string {
 	t := f.theme
 	var out []string
 	if f.height > 1 {
-		title := Cut("── "+OneLine(f.title)+" ", f.width)
-		out = append(out, t.Paint(t.Accent, title+strings.Repeat("─", max(f.width-Width(title), 0))))
+		out = append(out, t.Rule(t.Accent, f.title, f.width))
 	}
 	out = append(out, f.in.lines()...)
 	if f.height > 2 {

@@ -1,6 +1,8 @@
 package widget
 
 import (
+	"strings"
+
 	"charm.land/lipgloss/v2"
 )
 
@@ -22,7 +24,7 @@ type Theme struct {
 	Text, Dim, Bold, Accent   lipgloss.Style
 	Good, Warning, Error      lipgloss.Style
 	User, Thinking, Tool, Box lipgloss.Style
-	Selected, Match           lipgloss.Style
+	Match                     lipgloss.Style
 	Added, Removed, Hunk      lipgloss.Style
 }
 
@@ -53,7 +55,6 @@ func NewTheme(m Mode, dark bool) *Theme {
 	t.Thinking = t.Dim.Italic(true)
 	t.Tool = fg("#00666b", "#5fd7d7")
 	t.Box = fg("#7a4f00", "#d7af5f")
-	t.Selected = lipgloss.NewStyle().Reverse(true)
 	t.Match = t.Accent.Bold(true)
 	on := func(light, dark string) lipgloss.Style {
 		return fg("#1f2328", "#e6e6e6").Background(pick(lipgloss.Color(light), lipgloss.Color(dark)))
@@ -71,4 +72,10 @@ func (t *Theme) Paint(s lipgloss.Style, text string) string {
 		return text
 	}
 	return s.Inline(true).Render(text)
+}
+
+// Rule draws a line over the whole width, with a title.
+func (t *Theme) Rule(s lipgloss.Style, title string, width int) string {
+	title = Cut("── "+OneLine(title)+" ", width)
+	return t.Paint(s, title+strings.Repeat("─", max(width-Width(title), 0)))
 }
