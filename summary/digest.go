@@ -160,18 +160,16 @@ const silentBelow = 5
 // text alone, files and todos are those that the text lists.
 func (d *digest) readLedger(previous string, details []byte) ledger.Ledger {
 	r := ledger.NewReader(ledger.Options{Cwd: d.in.Cwd})
-	add := func(m *message.Message) { r.Add([]session.Item{{Message: m}}) }
 	if previous != "" {
-		add(&message.Message{Role: message.RoleCompactionSummary, Summary: previous, Details: details})
+		earlier := message.Message{Role: message.RoleCompactionSummary, Summary: previous, Details: details}
+		r.Add([]session.Item{{Message: &earlier}})
 	}
 	if d.prev != nil && jsonx.Get(details, "clew") == nil {
 		r.Merge(d.prev.facts())
 	}
-	for _, it := range slices.Concat(d.in.Items, d.in.Prefix) {
-		if it.Message != nil && it.Message.Role != message.RoleCompactionSummary {
-			r.Add([]session.Item{it})
-		}
-	}
+	r.Add(slices.DeleteFunc(slices.Concat(d.in.Items, d.in.Prefix), func(it session.Item) bool {
+		return it.Message != nil && it.Message.Role == message.RoleCompactionSummary
+	}))
 	return r.Ledger()
 }
 

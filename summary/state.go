@@ -2,6 +2,7 @@ package summary
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"strings"
 	"unicode"
@@ -305,7 +306,7 @@ func (d *digest) lookedUp() []piece {
 		}
 		seen[asks] = true
 		said := ""
-		for line := range strings.SplitSeq(lookAt(redact.Text(text.Plain(ledger.Output(m.Text())))), "\n") {
+		for line := range m.printed() {
 			if line = tellsState(asks, m.op.Command, strings.TrimRight(line, " \r")); line == "" || forbidden(line) {
 				continue
 			}
@@ -357,7 +358,7 @@ var count = text.Pattern(`(?i)\b[1-9]\d* (?:tests? |specs? |examples? |assertion
 // counted returns what the result of a check that passed says of how much it has run: ": " and the line; "" for nothing.
 func (d *digest) counted(i int) string {
 	said := ""
-	for line := range strings.SplitSeq(lookAt(redact.Text(text.Plain(ledger.Output(d.msgs[i].Text())))), "\n") {
+	for line := range d.msgs[i].printed() {
 		if line = oneLine(line); len(line) < 200 && !forbidden(line) && count().MatchString(line) {
 			said = ": " + clipName(line, 100)
 		}
@@ -391,6 +392,11 @@ func (d *digest) inProgress() []Line {
 
 // ran reports whether a message is the result of a shell command.
 func (m *msg) ran() bool { return m.Role == message.RoleToolResult && m.op.Kind == ledger.OpShell }
+
+// printed yields the lines that a command printed.
+func (m *msg) printed() iter.Seq[string] {
+	return strings.SplitSeq(lookAt(redact.Text(text.Plain(ledger.Output(m.Text())))), "\n")
+}
 
 // lastIn returns the last message of a turn that is looked for, or -1.
 func (d *digest) lastIn(t turn, fits func(*msg) bool) int {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/clew-dev/clew/internal/recall"
 	"github.com/clew-dev/clew/internal/redact"
@@ -145,18 +144,12 @@ func mark(text string) string {
 }
 
 // shorten keeps the beginning and the end of a text.
-func shorten(text string, most int) string {
-	if len(text) <= most {
-		return text
+func shorten(s string, most int) string {
+	if len(s) <= most {
+		return s
 	}
-	head, tail := most-most/3, len(text)-most/3
-	for head > 0 && !utf8.RuneStart(text[head]) {
-		head--
-	}
-	for tail < len(text) && !utf8.RuneStart(text[tail]) {
-		tail++
-	}
-	return fmt.Sprintf("%s\n(%d bytes left out)\n%s", text[:head], tail-head, text[tail:])
+	head, tail := text.Head(s, most-most/3), text.Tail(s, most/3)
+	return fmt.Sprintf("%s\n(%d bytes left out)\n%s", head, len(s)-len(head)-len(tail), tail)
 }
 
 // clipLines is shorten for text that is marked: cuts are at ends of lines, or inside
