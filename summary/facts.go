@@ -312,7 +312,7 @@ func choices(call *message.Block, result string) (out []string) {
 }
 
 // answered stands between a question and what the user answered.
-const answered = " → "
+const answered = ledger.Answered
 
 // Arguments of calls, by what they hold.
 var (

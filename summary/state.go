@@ -15,12 +15,12 @@ import (
 )
 
 const (
-	maxStatement = 300 // runes of a statement in a section
-	maxRequest   = 400 // runes of a request in the Goal section
-	maxAsked     = 90  // runes of a request above its part of the story
-	maxDone      = 8   // commits, and todos that are done
-	userChose    = 4   // worth of a decision that is the user's
-	recent       = 20  // messages back, in which an error that is no check's is worth naming
+	maxStatement = 300           // runes of a statement in a section
+	maxRequest   = 400           // runes of a request in the Goal section
+	maxAsked     = 90            // runes of a request above its part of the story
+	maxDone      = 8             // commits, and todos that are done
+	userChose    = ledger.ByUser // worth of a decision that is the user's
+	recent       = 20            // messages back, in which an error that is no check's is worth naming
 )
 
 // clip brings a statement to the length of a line.
@@ -216,11 +216,25 @@ func (d *digest) rules() []piece {
 		add(l)
 	}
 	for _, r := range d.led.Rules {
+		if d.isAsked(r.Text) && asksOnce().MatchString(r.Text) {
+			continue
+		}
 		add(Line{Text: r.Text, Ref: d.refs.of(r.Entry), Replaced: r.Replaced})
 	}
 	out := d.numbered(kindConstraints, all)
 	slices.Reverse(out)
 	return out
+}
+
+// asksOnce matches the beginning of a request that is no rule, whatever it says on the way.
+var asksOnce = text.Pattern(`(?i)^(?:please |now |ok,? )*(?:i (?:want|need)|i['’]d like|start|create|build|write|implement|add|fix|review) `)
+
+// isAsked reports whether a sentence is the whole of the first request or of the current one.
+func (d *digest) isAsked(s string) bool {
+	first, _ := d.firstGoal()
+	now, _ := d.currentUser()
+	s = strings.Trim(s, "\" .")
+	return s == strings.Trim(first.Text, "\" .") || s == strings.Trim(request(now), "\" .")
 }
 
 // done offers what is finished, each with what shows it: commits, checks that pass,
@@ -575,6 +589,9 @@ func (d *digest) decisions() []piece {
 	seen := map[string]bool{}
 	for i, m := range d.msgs {
 		for k, c := range m.chose {
+			if !strings.Contains(c, answered) && !ledger.Directs(c) {
+				continue
+			}
 			p := d.statement(kindDecisions, Line{Text: clip(c), Ref: m.ref}, 1000*i+min(k, 999))
 			p.worth = userChose
 			all = append(all, p)
@@ -582,13 +599,13 @@ func (d *digest) decisions() []piece {
 	}
 	for k, st := range d.led.Decisions {
 		key := strings.ToLower(st.Text)
-		if seen[key] || st.Weight < 2 || goesOn(st.Text) || announces(st.Text) || supposes.MatchString(st.Text) || forbidden(st.Text) || unreadable(st.Text) {
+		if seen[key] || d.isAsked(st.Text) || st.Weight < userChose && (announces(st.Text) || supposes.MatchString(st.Text)) || forbidden(st.Text) || unreadable(st.Text) {
 			continue
 		}
 		seen[key] = true
 		i := d.place(st.Entry)
 		p := d.statement(kindDecisions, d.line(clip(st.Text), st.Entry), 1000*i+min(k, 999))
-		p.worth = float64(min(max(st.Weight, 1), 3)) * d.age(i)
+		p.worth = float64(min(st.Weight, userChose)) * d.age(i)
 		all = append(all, p)
 	}
 	for i, l := range d.before().Decisions {

@@ -48,6 +48,8 @@ type Reader struct {
 	ruleAt      map[string]int // the place of a rule, by its words
 	decisions   []Statement
 	subjects    map[string]map[string]bool // what rules and decisions are about
+	said        string                     // by the agent last
+	objection   string                     // what the user said, until the agent answers
 	omitted     map[string]int
 	opened      string // the file that an editor without paths works on
 	ended       Boundary
@@ -122,7 +124,9 @@ func (r *Reader) assistant(m *message.Message) {
 			r.calls[b.ID] = parseCall(b.Name, b.Arguments, r.entry)
 		case message.BlockText:
 			t := redact.Text(lookAt(b.Text))
+			r.concedes(t)
 			r.decided(t, false)
+			r.said = t
 			if ends && !r.proven && r.reportsDone(t) {
 				r.ended = BoundaryAgent
 			}
@@ -147,6 +151,7 @@ func (r *Reader) user(m *message.Message) {
 	r.userRules(t)
 	if strings.Count(t, "\n") < manyLines { // nobody types what is longer
 		r.decided(t, true)
+		r.objection = t
 	}
 	u := UserMessage{Entry: r.entry, Time: m.Time().UTC(), Text: text.Clip(t, maxText), Bytes: len(m.Text())}
 	r.users = append(r.users, u)

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"unicode"
@@ -26,29 +27,52 @@ func (r *Reader) userRules(t string) {
 	if n := 5 * manyLines; len(lines) > n {
 		lines = slices.Concat(lines[:n/2], lines[len(lines)-n/2:])
 	}
-	for _, line := range lines {
-		if strings.Contains(strings.ToLower(line), "plan") && planLine().MatchString(line) {
+	mode, when := "", "" // the cases in which rules hold: of the heading, of the line above a list
+	for i := 0; i < len(lines); i++ {
+		line := lines[i]
+		if planLine().MatchString(line) {
 			break
+		}
+		if m := opensAside().FindStringSubmatch(line); m != nil && (i > 0 || m[1] != "") {
+			closes := []string{"\"", "”"}
+			if m[1] != "" {
+				closes = []string{"</" + m[1] + ">"}
+			}
+			if n := slices.IndexFunc(lines[i:], func(l string) bool {
+				return slices.ContainsFunc(closes, func(end string) bool { return strings.HasSuffix(l, end) })
+			}); n >= 0 {
+				i += n
+				continue
+			}
 		}
 		if headingLine().MatchString(line) {
 			pasted = !rulesLine().MatchString(line)
+			mode, when = conditionLine().FindString(line), ""
 			continue
 		}
+		if text.ListMark(line) == "" {
+			when = conditionLine().FindString(line)
+		}
+		before := ""
 		for _, st := range text.Statements(line) {
-			r.userRule(text.Line(st), pasted)
+			st = text.Line(st)
+			r.userRule(st, before, cmp.Or(when, mode), pasted)
+			before = st
 		}
 	}
 }
 
-func (r *Reader) userRule(s string, pasted bool) {
+// userRule takes in a sentence of the user. One that names nothing is kept with the sentence
+// before it, one that holds only in some case with that.
+func (r *Reader) userRule(s, before, when string, pasted bool) {
 	n := utf8.RuneCountInString(s)
 	words := sentenceWords(s)
-	if n < 4 || n > maxText || n < 8 && len(s) == n || strings.HasSuffix(s, ":") || data(s) || unfit(s, words) {
+	if n < 4 || n > maxText || n < 8 && len(s) == n || data(s) || unfit(s, words) {
 		return
 	}
 	back := map[int]bool{} // earlier rules that are clearly about the same
 	if !pasted && changeWord.in(s, words) {
-		about := text.Subject(s, commonWords())
+		about := subject(s)
 		for i, old := range r.rules {
 			if old.Entry != r.entry && old.Text != s && sameSubject(r.about(old.Text), about, 66) {
 				back[i] = true
@@ -56,7 +80,12 @@ func (r *Reader) userRule(s string, pasted bool) {
 		}
 	}
 	if len(back) > 0 || isRule(s, words, pasted) {
-		r.rule(Statement{Text: s, Entry: r.entry})
+		if len(subject(s)) < 2 && hasWord(words, tells()) {
+			s = strings.TrimSpace(before + " " + s)
+		} else if when != "" {
+			s = strings.Trim(when, ":*_# ") + ": " + s
+		}
+		r.rule(Statement{Text: text.Clip(s, maxText), Entry: r.entry})
 	}
 	for i := range back {
 		r.rules[i].Replaced = true
@@ -70,34 +99,44 @@ func Binding(s string) bool {
 	return !unfit(s, words) && isRule(s, words, false)
 }
 
-// unfit reports whether a sentence can't be a rule: a question, an error, or a half of one.
+// unfit reports whether a sentence can't be a rule: a question, an error, a heading, or a half of one.
 func unfit(s string, words []string) bool {
-	if len(words) == 0 || strings.ContainsAny(s, "?？") || askWord.at(words, 0) > 0 || halfStart()[words[0]] {
+	if len(words) == 0 || strings.ContainsAny(s, "?？") || askWord.at(words, 0) > 0 && !wishWord.in(s, words) || halfStart()[words[0]] {
 		return true
 	}
 	last := words[len(words)-1]
-	return strings.HasSuffix(s, ",") || strings.Count(s, "(") > strings.Count(s, ")") ||
+	return label().MatchString(s) || strings.HasSuffix(s, ",") || strings.Count(s, "(") > strings.Count(s, ")") ||
 		halfEnd()[last] && strings.HasSuffix(strings.ToLower(s), last)
 }
 
 // isRule reports whether a sentence binds later work. What a pasted text says of things,
 // and what it wants kept or avoided, binds nobody: only what it orders does.
 func isRule(s string, words []string, pasted bool) bool {
+	if wishWord.in(s, words) {
+		return true
+	}
 	if lasts(s, words, pasted) {
-		// "it must never" is a rule, "I never saw that" is none.
-		return words[0] != "i" && words[0] != "ich" && words[0] != "je"
+		// "it must never" is a rule, "I never saw that" is none, and "this plan must" is about the matter at hand.
+		return words[0] != "i" && words[0] != "ich" && words[0] != "je" && !thisStart()[words[0]]
 	}
 	if pasted {
-		return words[0] == "don't" || words[0] == "do" && len(words) > 1 && words[1] == "not"
+		return forbidWord.at(words, 0) > 0
 	}
-	return requires(words) || startsRule(s, words) && !onceWord.in(s, words)
+	return requires(words) || startsRule(s, words) && !onceWord.in(s, words) && (forbidWord.at(words, 0) == 0 || len(subject(s)) > 0)
+}
+
+func hasWord(words []string, list map[string]bool) bool {
+	return slices.ContainsFunc(words, func(w string) bool { return list[w] })
 }
 
 // lasts reports whether a sentence has a lasting word in it. What something
-// "always" or "never" does is told, not asked for.
+// "always" or "never" does is told, not asked for, and what is "not required" is free.
 func lasts(s string, words []string, pasted bool) bool {
 	for i, w := range words {
-		if (w == "always" || w == "never") && i > 0 && (pasted && !asks()[words[i-1]] || tells()[words[i-1]]) {
+		told := (w == "always" || w == "never") && i > 0 &&
+			(pasted && !asks()[words[i-1]] || tells()[words[i-1]] || i > 1 && words[i-1] == "we" || i+1 < len(words) && thirdPerson(words[i+1]))
+		free := w == "required" && (slices.Contains(words[max(i-2, 0):i], "no") || slices.Contains(words[max(i-2, 0):i], "not"))
+		if told || free {
 			words = slices.Delete(slices.Clone(words), i, i+1)
 			break
 		}
@@ -105,14 +144,19 @@ func lasts(s string, words []string, pasted bool) bool {
 	return lastingWord.in(s, words)
 }
 
+// thirdPerson reports whether a word looks like a verb of what he, she or it does.
+func thirdPerson(w string) bool {
+	return len(w) > 3 && w[len(w)-1] == 's' && !strings.HasSuffix(w, "ss") && !strings.HasSuffix(w, "us") && w != "this"
+}
+
 // requires reports whether a sentence says what a thing that it names should be like, as in
 // "the report should list every host". What "it" or "we" should do is about the matter at
 // hand, and with "maybe" it is a guess.
 func requires(words []string) bool {
 	for i := 1; i+1 < len(words); i++ {
-		named := !pronouns()[words[i-1]] && (i < 2 || words[i-2] != "these" && words[i-2] != "those")
+		named := !pronouns()[words[i-1]] && !thisStart()[words[0]] && !slices.Contains(words[:i], "what") && (i < 2 || words[i-2] != "these" && words[i-2] != "those")
 		if named && (words[i] == "should" || words[i] == "shouldn't") {
-			return !onceWord.in("", words[i+1:]) && !slices.ContainsFunc(words, func(w string) bool { return guessWord()[w] })
+			return !onceWord.in("", words[i+1:]) && !hasWord(words, guessWord())
 		}
 	}
 	return false
@@ -144,7 +188,7 @@ func startsRule(s string, words []string) bool {
 func (r *Reader) about(s string) map[string]bool {
 	words, ok := r.subjects[s]
 	if !ok {
-		words = text.Subject(s, commonWords())
+		words = subject(s)
 		r.subjects[s] = words
 	}
 	return words
@@ -169,9 +213,14 @@ func (r *Reader) rule(s Statement) {
 }
 
 var (
-	planLine    = text.Pattern(`(?i)\b(?:following|(?:implement|execute|here is|here's) (?:this|the|my|a)) plan\b.{0,40}:\W*$|^# .*\bplan\b`)
-	headingLine = text.Pattern(`^#{1,6}\s+\S`)
-	rulesLine   = text.Pattern(`(?i)\b(?:rules|constraints|preferences|guidelines|conventions)\b|规则|约束|要求`)
+	planLine    = text.Pattern(`(?i)\b(?:following|(?:implement|execute|here is|here's) (?:this|the|my|a)) plan\b.{0,40}:\W*$|(?:^|[?.:] )# .*\b(?:plan|skill)\b`)
+	headingLine = text.Pattern(`^#{1,6}\s+\S|^[A-Z]{3,}:$`)
+	rulesLine   = text.Pattern(`(?i)\b(?:rules|constraints|preferences|guidelines|conventions|instructions)\b|规则|约束|要求`)
+	// opensAside matches the beginning of what a request is about, in tags, or of what somebody else said.
+	opensAside = text.Pattern(`(?i)^<(\w*(?:description|issue|document|review|diff|log)\w*)>|^["“](?:[^"”]*["”]?$)`)
+	label      = text.Pattern(`(?i)^\W*(?:step|phase|part|schritt|étape|paso|шаг) \d|[:：][*_ ]*$`)
+	// conditionLine matches a heading, and a line above a list, that says when what follows holds.
+	conditionLine = text.Pattern(`(?i)^#.*\bmode\b.*|^\W*(?:when|if|while|during|in|for|unless|wenn|falls|quand|si|cuando|если|когда)\b.*:[*_]*$|^(?:如果|当).*[:：]$`)
 )
 
 // manyLines is how long a message is that nobody types.
@@ -223,57 +272,141 @@ func data(s string) bool {
 // asks, or only says what might be, does neither.
 func (r *Reader) decided(t string, byUser bool) {
 	taken := 0
-	for _, s := range text.Statements(text.OutsideFences(t)) {
+	for i, s := range text.Statements(text.OutsideFences(t)) {
 		words := sentenceWords(s)
-		if n := len(s); n < 12 || n > 4*maxText || len(words) == 0 || strings.HasSuffix(s, ":") || s[0] == '>' || text.TableRow(s) {
-			continue
-		}
-		end := strings.TrimRight(s, "\"')*_` ”")
-		if strings.HasSuffix(end, "?") || strings.HasSuffix(end, "？") || supposeStart()[words[0]] ||
-			supposeWord.in(strings.ReplaceAll(s, "不可能", ""), words) {
+		if n := len(s); n < 5 || n > 4*maxText || unsure(s, words) || s[0] == '>' || text.TableRow(s) {
 			continue
 		}
 		not := slices.Index(words, "not")
 		if len(r.decisions) > 0 && (not >= 0 && slices.Contains(words[not:], "but") || backWord.in(s, words)) {
 			r.retract(s)
 		}
-		if weight := decisionWeight(s, words, byUser); weight > 0 && taken < 2 && len(s) >= 25 {
+		d := Statement{Text: text.Line(s), Weight: ByUser, Entry: r.entry}
+		if byUser {
+			d.Text = r.settled(d.Text, words, i == 0)
+		} else {
+			d.Weight = decisionWeight(s, words)
+		}
+		if d.Text != "" && d.Weight > 0 && taken < 2 {
 			taken++
-			r.decision(Statement{Text: text.Clip(text.Line(s), maxText), Weight: weight, Entry: r.entry})
+			r.decision(d)
 		}
 	}
 }
 
-// decisionWeight says how clear a decision is, 0 for a sentence that is none.
-func decisionWeight(s string, words []string, byUser bool) int {
-	weight := 2 * decisionWord.count(s, words, 2)
-	if weight == 0 && byUser {
-		return 0
+// unsure reports whether a sentence asks, says what might be or leads over to what follows.
+func unsure(s string, words []string) bool {
+	return len(words) == 0 || label().MatchString(s) || asking(s) || supposeStart()[words[0]] ||
+		supposeWord.in(strings.ReplaceAll(s, "不可能", ""), words)
+}
+
+func asking(s string) bool {
+	s = strings.TrimRight(s, "\"')*_` ”")
+	return strings.HasSuffix(s, "?") || strings.HasSuffix(s, "？")
+}
+
+// ByUser is the weight of a decision that is the user's own, Answered stands between what was
+// asked or offered and what the user said to it.
+const (
+	ByUser   = 4
+	Answered = " → "
+)
+
+// settled returns what a sentence of the user settles, "" for nothing: with the option that
+// it takes of an offer, or the question that it answers.
+func (r *Reader) settled(s string, words []string, first bool) string {
+	said := strings.Split(strings.TrimSpace(r.said), "\n")
+	if m := takesOption().FindStringSubmatch(s); m != nil && first {
+		for _, line := range slices.Backward(said) {
+			if o := anOption().FindStringSubmatch(line); o != nil && strings.EqualFold(o[1], m[1]) {
+				return strings.TrimRight(s, ".") + Answered + text.Line(strings.ReplaceAll(o[2], "**", ""))
+			}
+		}
 	}
-	if weight += reasonWord.count(s, words, 1); weight == 0 || data(s) {
+	n := answerWord.at(words, 0)
+	about := len(subject(s))
+	if settles := settleWord.in(s, words); n == len(words) || about == 0 || !settles && !Directs(s) || isRule(s, words, false) || data(s) {
+		return ""
+	} else if asked := text.Sentences(said[len(said)-1]); n > 0 && first && len(asked) > 0 && asking(asked[len(asked)-1]) {
+		return text.Clip(text.Line(asked[len(asked)-1]), maxText/2) + Answered + s
+	} else if (settles || forbidWord.at(words, n) > 0) && !strings.Contains(s, "? ") && (about > 1 || !hasWord(words, tells())) {
+		return s
+	}
+	return ""
+}
+
+// Directs reports whether a sentence of the user says what is to be done, or not to be. A
+// question does not, and neither does what is told of something.
+func Directs(s string) bool {
+	words := sentenceWords(s)
+	if len(words) > 0 {
+		words = words[answerWord.at(words, 0):]
+	}
+	if len(words) == 0 || asking(s) || askWord.at(words, 0) > 0 {
+		return false
+	}
+	if thisStart()[words[0]] || pronouns()[words[0]] || tells()[words[0]] {
+		return wantWord.at(words, 0) > 0 || len(words) > 1 && wantWord.at(words, 1) > 0
+	}
+	return !hasWord(words[1:min(len(words), 5)], isWord())
+}
+
+// concedes takes what the user objected for decided, and takes back what was decided against
+// it, where the agent's answer begins by agreeing.
+func (r *Reader) concedes(answer string) {
+	objection := r.objection
+	if r.objection = ""; objection == "" || !concession().MatchString(answer) {
+		return
+	}
+	for _, s := range text.Statements(text.OutsideFences(objection)) {
+		words := sentenceWords(s)
+		r.retract(s)
+		if !unsure(s, words) && !strings.Contains(s, "? ") && len(subject(s)) > 2 && !data(s) && !isRule(s, words, false) &&
+			Directs(s) && (answerWord.at(words, 0) > 0 || wantWord.in(s, words)) {
+			r.decision(Statement{Text: text.Line(s), Weight: ByUser, Entry: r.users[len(r.users)-1].Entry})
+			return
+		}
+	}
+}
+
+var (
+	takesOption = text.Pattern(`(?i)^\W*(?:(?:ok|yes|let['’]s|do|go|with|for|take|focus on)[ ,]+)*(?:option|variante|opción|вариант|方案|选项)\s*([a-d1-9])\b`)
+	anOption    = text.Pattern(`(?i)^[\s*_#-]*(?:option |variante |opción |вариант |方案|选项)?\**([a-d1-9])[*\s]*[.):：*—–-][\s*]*(.{8,})$`)
+	concession  = text.Pattern(`(?i)^\W*(?:you['’]re|you are) (?:\w+ly )?(?:right|correct)\b|^\W*(?:agreed|good (?:point|catch|call)|fair (?:point|enough)|my mistake)\b|` +
+		`^\W*(?:(?:du hast|sie haben) recht|(?:tu as|vous avez) raison|tienes razón|(?:ты прав|вы правы)|(?:你|您)?说得对|おっしゃる通り|맞습니다)`)
+)
+
+// decisionWeight says how clear a decision of the agent is, 0 for a sentence that is none. One
+// that begins with a word for what was said before has to name something.
+func decisionWeight(s string, words []string) int {
+	weight := decisionWord.count(s, words, 2)
+	if weight == 0 || len(s) < 25 || data(s) {
 		return 0
 	}
 	for range text.Identifiers(s) {
 		return weight
 	}
-	if weight < 2 || len(text.Subject(s, commonWords())) < 4 {
+	if thisStart()[words[0]] || tells()[words[0]] || len(subject(s)) < 4 {
 		return 0
 	}
 	return weight
 }
 
-// decision adds a decision that was not made before in these words.
+// decision adds a decision. It takes the place of one that says nearly the same.
 func (r *Reader) decision(s Statement) {
-	newest := r.decisions[max(len(r.decisions)-maxDecided, 0):]
-	if !slices.ContainsFunc(newest, func(d Statement) bool { return d.Text == s.Text }) {
-		r.decisions = append(r.decisions, s)
+	s.Text = text.Clip(s.Text, maxText)
+	about, older := r.about(s.Text), len(r.decisions)-maxDecided
+	same := func(d Statement) bool {
+		older--
+		return older < 0 && (d.Text == s.Text || d.Weight <= s.Weight && sameSubject(r.about(d.Text), about, 75))
 	}
+	r.decisions = append(slices.DeleteFunc(r.decisions, same), s)
 }
 
 // retract drops what is about the same as a sentence from the decisions that a ledger
 // would hold.
 func (r *Reader) retract(s string) {
-	about, older := text.Subject(s, commonWords()), len(r.decisions)-maxDecided
+	about, older := subject(s), len(r.decisions)-maxDecided
 	r.decisions = slices.DeleteFunc(r.decisions, func(d Statement) bool {
 		older--
 		return older < 0 && d.Text != s && sameSubject(r.about(d.Text), about, 50)

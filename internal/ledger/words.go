@@ -27,7 +27,7 @@ var (
 	// ruleStart are the beginnings of a rule that has no lasting word in it, after
 	// what makes it polite.
 	ruleStart = either(`don't|dont|do not|never|only|avoid|prefer|keep|make sure|ensure|no|stick to|stick with|
-		be careful|strictly|not|nur|kein*|vermeide*|achte|ne|évite*|uniquement|sin|evita*|solo|asegúrate|не|только|
+		stop|should be|hör auf|arrête*|deja de|перестань|be careful|strictly|not|nur|kein*|vermeide*|achte|ne|évite*|uniquement|sin|evita*|solo|asegúrate|не|только|
 		без|избегай*`, `不要|不能|不可|只能|只用|尽量|避免|优先|保持|别|请用`)
 	polite = either(`please|and|also|bitte|por favor|s'il te plaît|s'il vous plaît|пожалуйста`, ``)
 	// ruleEnd are the endings of such a rule in languages that have the verb last.
@@ -54,20 +54,27 @@ var (
 	backWord = either(`instead|actually|revert|reverted|reverting|no longer|turned out|turns out|not anymore|
 		changed my mind|on second thought|scratch that|stattdessen|doch nicht|nicht mehr|finalement|ne plus|
 		en realidad|ya no|на самом деле|больше не`, `改成|改用|改为|换成|不再|其实|实际上|撤销|回滚|やっぱり|ではなく|元に戻|대신|사실은|되돌`)
-	// decisionWord marks a sentence that says how something was decided.
-	decisionWord = either(`decide|decided|deciding|decision|decisions|instead of|rather than|chose|choose|choosing|
-		opt for|opted for|opting for|opted to|went with|go with|going with|root cause|agreed|better to|makes sense|
-		on purpose|by design|trade-off|tradeoff|we'll use|we'll keep|i'll use|i'll keep|the fix is|the fix was|
-		the solution is|the solution was|the right fix|the right place|the right approach|the right way|entschieden|
-		entscheid*|stattdessen|grundursache|décidé*|choisi*|au lieu de|cause racine|cause profonde|decidi*|elegi*|
-		en lugar de|causa raíz|решил*|решено|выбрал*|вместо|причина`,
-		`决定|改用|采用|选择|根因|根本原因|而不是|方案是|決め|ことにした|採用|結論|결정|선택|채택`)
-	// reasonWord marks a sentence that says why.
-	reasonWord = either(`because|so that|turns out|the problem is|the problem was|the problem here|the issue is|
-		the issue was|the issue here|the reason is|the reason was|the culprit is|the culprit was|the trick is|
-		the key is|the key here|therefore|caused by|due to|weil|damit|deshalb|liegt daran|parce que|afin que|donc|
-		le problème|porque|para que|el problema|потому что|чтобы|поэтому|проблема в`,
-		`因为|原因是|所以|由于|问题在于|なぜなら|原因は|ため|때문|원인`)
+	// decisionWord marks a sentence of the agent that says who chose, or the cause that was found.
+	decisionWord = either(`we decided|i decided|we've decided|i've decided|we chose|i chose|we've chosen|i've chosen|we opted|i opted|we went with|
+		i went with|we go with|we're going with|i'm going with|we agreed|we settled on|locked in|we'll use|we'll keep|we'll go with|we keep|
+		root cause is|root cause was|the root cause|culprit is|culprit was|the cause is|the cause was|the fix is to|the fix was to|uns entschieden|
+		wir nehmen|wir bleiben bei|grundursache|avons décidé|avons choisi|on garde|cause racine|cause profonde|hemos decidido|decidimos|elegimos|
+		nos quedamos con|causa raíz|решили|решено|выбрали|причина в`,
+		`决定|改用|采用|根因|根本原因|方案是|決め|ことにした|採用|結論|결정|채택|하기로`)
+	// settleWord marks a sentence in which the user settles something, answerWord begins an answer.
+	settleWord = either(`let's keep|lets keep|let's use|lets use|let's go with|lets go with|let's go for|lets go for|let's stick|go with|stick with|
+		no need|don't need|is fine|are fine|is settled|for now|i'd prefer|i prefer|seems sensible|we decided|we agreed|wir nehmen|wir bleiben bei|
+		nicht nötig|brauchen wir nicht|fürs erste|on garde|on prend|pas besoin|pour l'instant|nos quedamos con|no hace falta|por ahora|не нужно|пока|
+		оставим|остановимся на`,
+		`就用|先不|不需要|不用|暂时|决定|采用|とりあえず|にしよう|必要ない|일단|필요 없|하기로`)
+	answerWord = either(`yes|yeah|yep|yup|no|nope|nah|ja|nein|oui|non|sí|да|нет`, ``)
+	// forbidWord begins what is not to be done. wantWord marks what the user wants, wishWord what
+	// is wanted of all later work.
+	forbidWord = either(`don't|dont|do not|let's not|lets not|please don't|please do not`, ``)
+	wantWord   = either(`i want|i don't want|i need|i'd like|i would like|i prefer|i'd prefer|we want|we need to|we don't need|should|shouldn't|
+		i mean|i meant|soll|sollte*|devrait|debería|должен|должна`, ``)
+	wishWord = either(`you don't have to|you do not have to|you don't need to|you do not need to|i only want|i only wanted|i would only want|
+		what i said was|minimal change*|du musst nicht|tu n'as pas besoin|no hace falta que`, `别再|やめてください`)
 	// guessWord stands in a sentence that is not sure of what it says.
 	guessWord = text.Words(`think guess maybe perhaps probably suppose wonder wondering if`)
 	// tells are the words before "always" and "never" in what is told, asks those in what a
@@ -77,12 +84,18 @@ var (
 	// pronouns are the words before "should" that name nothing.
 	pronouns = text.Words(`i you we he she it they this that these those what which who how where when why there here
 		and but`)
-	supposeStart = text.Words(`wait hmm hm hmmm choose decide determine pick`)
+	// thisStart begin a sentence about what is at hand, isWord are the verbs of what is told.
+	thisStart    = text.Words(`this these both diese dieser dieses ce cet cette ces este esta estos estas этот эта эти`)
+	isWord       = text.Words(`is are was were isn't aren't wasn't did didn't does has had it's`)
+	supposeStart = text.Words(`wait hmm hm hmmm consider`)
 	// halfStart and halfEnd are the first and last words of what is only part of a sentence.
 	halfStart   = text.Words(`which of or than into by`)
 	halfEnd     = text.Words(`and or but the a an to of with for from in that which because und oder et ou y o`)
-	commonWords = text.Words(text.CommonWords)
+	commonWords = text.Words(text.CommonWords + `changes`)
 )
+
+// subject returns the words that say what a sentence is about.
+func subject(s string) map[string]bool { return text.Subject(s, commonWords()) }
 
 // wordList finds words and phrases that stand alone, and words of scripts without
 // spaces.

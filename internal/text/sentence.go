@@ -56,6 +56,9 @@ func closing(s string) int {
 // sentenceEnd reports whether the mark that ends before is the end of a
 // sentence that after goes on from.
 func sentenceEnd(before, after string) bool {
+	if strings.Count(before, "`")%2 == 1 && strings.Contains(after, "`") {
+		return false // in a code span
+	}
 	after = strings.TrimLeft(after, `"')*_`+"`")
 	if after == "" {
 		return true
