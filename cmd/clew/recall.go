@@ -106,6 +106,35 @@ func newRecall(cmd *cobra.Command) runFunc {
 	}
 }
 
+// recallWords puts what looks like a flag behind --, where it stands behind FILE and recall has no such flag: people look
+// for -race and --apply. Other commands have their arguments as they are.
+func recallWords(root *cobra.Command, args []string) []string {
+	cmd, _, err := root.Find(args)
+	if err != nil || cmd.Name() != "recall" {
+		return args
+	}
+	begin := slices.Index(args, "recall") + 1
+	flags, words := args[:begin:begin], []string(nil)
+	for i := begin; i < len(args); i++ {
+		name, _, hasValue := strings.Cut(args[i], "=")
+		flag := cmd.Flag(strings.TrimPrefix(name, "--"))
+		switch {
+		case args[i] == "--":
+			words, i = append(words, args[i+1:]...), len(args)
+		case !strings.HasPrefix(args[i], "-"):
+			words = append(words, args[i])
+		case strings.HasPrefix(name, "--") && flag != nil && flag.NoOptDefVal == "" && !hasValue && i+1 < len(args):
+			flags = append(flags, args[i], args[i+1])
+			i++
+		case strings.HasPrefix(name, "--") && flag != nil, slices.Contains([]string{"-h", "--help"}, name), len(words) == 0:
+			flags = append(flags, args[i])
+		default:
+			words = append(words, args[i])
+		}
+	}
+	return slices.Concat(flags, []string{"--"}, words)
+}
+
 func (r *recallReport) text(rep *report) {
 	switch {
 	case r.Search != nil:

@@ -1,9 +1,27 @@
 package main
 
 import (
+	"bufio"
 	"strings"
 	"testing"
+
+	"github.com/clew-dev/clew/internal/ledger"
 )
+
+// TestFactsFit: on a terminal a fact is one line, with the entry that it is from at its end.
+func TestFactsFit(t *testing.T) {
+	f := &ledger.Ledger{Rules: []ledger.Statement{{Text: strings.Repeat("never 界 ", 60), Entry: "1a2b3c4d"}}}
+	var out strings.Builder
+	for _, screen := range []bool{true, false} {
+		out.Reset()
+		rep := &report{w: bufio.NewWriter(&out), wide: 80, screen: screen}
+		printFacts(rep, f)
+		_ = rep.w.Flush() // to a string
+		if line := out.String(); (textWidth(line) <= 80) != screen || !strings.HasSuffix(line, " [#1a2b3c4d]\n") {
+			t.Errorf("on a screen %t: %q", screen, line)
+		}
+	}
+}
 
 func TestFolded(t *testing.T) {
 	for _, c := range []struct{ line, margin, want string }{

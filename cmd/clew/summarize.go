@@ -116,14 +116,11 @@ func makeSummary(cmd *cobra.Command, in summary.Input, stage string) (*summaryRe
 		fmt.Fprintln(cmd.ErrOrStderr(), "clew: note: there is nothing to summarize")
 		return out, nil
 	}
-	pr := newProgress(cmd)
-	defer pr.done()
-	pr.say("summarizing %s", count(len(in.Items), "message"))
+	defer working(cmd, "summarizing %s", count(len(in.Items), "message"))()
 	made, err := summary.Deterministic{}.Stages(cmd.Context(), in)
 	if err != nil {
 		return nil, err
 	}
-	pr.done()
 	switch stage {
 	case showFacts:
 		out.Facts = &made.Facts
@@ -141,7 +138,7 @@ func makeSummary(cmd *cobra.Command, in summary.Input, stage string) (*summaryRe
 func (r *summaryReport) text(rep *report) {
 	switch {
 	case r.Facts != nil:
-		printFacts(rep.w, r.Facts)
+		printFacts(rep, r.Facts)
 	case r.Graph != nil:
 		printGraph(rep.w, r.Graph)
 	case r.Text != "" && rep.screen:
@@ -151,10 +148,14 @@ func (r *summaryReport) text(rep *report) {
 	}
 }
 
-// printFacts writes a line for each fact.
-func printFacts(w *bufio.Writer, f *summary.Facts) {
+// printFacts writes a line for each fact, cut to the width of a terminal.
+func printFacts(rep *report, f *summary.Facts) {
 	line := func(kind, state, text, entry string) {
-		fmt.Fprintf(w, "%-9s %-9s %s%s\n", kind, state, printable(text), handleOf(entry))
+		first, handle := fmt.Sprintf("%-9s %-9s ", kind, printable(state)), handleOf(entry)
+		if text = printable(text); rep.screen {
+			text = cut(text, max(rep.wide-textWidth(first+handle), 10))
+		}
+		rep.w.WriteString(first + text + handle + "\n")
 	}
 	for _, x := range f.Files {
 		line("file", string(x.State), x.Path, x.Entry)
