@@ -27,18 +27,11 @@ import (
 	"github.com/clew-dev/clew/model"
 )
 
-// chatFlags are the flags of clew chat.
+// chatFlags are the flags of clew chat, many of which go into the conversation as they are.
 type chatFlags struct {
-	last, fresh, noSession                  bool
-	resume, session, fork, name             string
-	model, baseURL, keyEnv, reasoning, mode string
-	allow, deny, tools                      []string
-	noTools                                 bool
-	summarizer, preset, window, systemFile  string
-	maxRequests                             int
-	print, json, rpc, demo                  bool
-	screenReader                            bool
-	theme, cwd                              string
+	chat.Config
+	resume, session, fork, reasoning, systemFile, theme string
+	print, json, rpc, demo, screenReader                bool
 }
 
 // pickSession is what --resume is without an id: the user is to choose.
@@ -48,28 +41,28 @@ func newChat(cmd *cobra.Command) runFunc {
 	var fl chatFlags
 	cmd.Args = cobra.ArbitraryArgs
 	f := cmd.Flags()
-	f.BoolVarP(&fl.last, "continue", "c", false, "continue the newest session of the project")
+	f.BoolVarP(&fl.Last, "continue", "c", false, "continue the newest session of the project")
 	f.StringVarP(&fl.resume, "resume", "r", "", "continue the session with this id, or choose one")
 	f.Lookup("resume").NoOptDefVal = pickSession
 	f.StringVar(&fl.session, "session", "", "continue the session with this id, in this file or at this address; see clew db")
 	f.StringVar(&fl.fork, "fork", "", "start from a copy of a session, given by file or id")
-	f.BoolVar(&fl.fresh, "new", false, "begin a new session (the default)")
-	f.StringVar(&fl.name, "name", "", "give the session a name")
-	f.BoolVar(&fl.noSession, "no-session", false, "keep the session in memory only")
-	f.StringVar(&fl.model, "model", "", "the model that answers, as provider/model; clew models lists them")
-	f.StringVar(&fl.baseURL, "base-url", "", "base URL of another server with the API of --model's provider, or OpenAI's")
-	f.StringVar(&fl.keyEnv, "key-env", "", "environment variable that holds its key")
+	f.Bool("new", false, "begin a new session (the default)")
+	f.StringVar(&fl.Name, "name", "", "give the session a name")
+	f.BoolVar(&fl.Memory, "no-session", false, "keep the session in memory only")
+	f.String("model", "", "the model that answers, as provider/model; clew models lists them")
+	f.StringVar(&fl.BaseURL, "base-url", "", "base URL of another server with the API of --model's provider, or OpenAI's")
+	f.StringVar(&fl.KeyEnv, "key-env", "", "environment variable that holds its key")
 	f.StringVar(&fl.reasoning, "reasoning", "", "how much the model reasons: "+strings.Join(model.ReasoningNames(), ", "))
-	f.StringVar(&fl.mode, "mode", "", "what the agent may do without asking: "+strings.Join(settings.Modes(), ", "))
-	f.StringArrayVar(&fl.allow, "allow", nil, `rule for what is allowed, such as "bash(go test *)"; may be repeated`)
-	f.StringArrayVar(&fl.deny, "deny", nil, "rule for what is denied; may be repeated")
-	f.BoolVar(&fl.noTools, "no-tools", false, "give the model no tools")
-	f.StringSliceVar(&fl.tools, "tools", nil, "give the model only these tools: read,grep,...")
-	f.StringVar(&fl.summarizer, "summarizer", "", "the model that writes summaries, as provider/model; same: the model that answers; none: no model, rules")
-	f.StringVar(&fl.preset, "preset", "", "how the session is kept inside the window; see clew compact")
+	f.String("mode", "", "what the agent may do without asking: "+strings.Join(settings.Modes(), ", "))
+	f.StringArrayVar(&fl.Allow, "allow", nil, `rule for what is allowed, such as "bash(go test *)"; may be repeated`)
+	f.StringArrayVar(&fl.Deny, "deny", nil, "rule for what is denied; may be repeated")
+	f.BoolVar(&fl.NoTools, "no-tools", false, "give the model no tools")
+	f.StringSliceVar(&fl.Tools, "tools", nil, "give the model only these tools: read,grep,...")
+	f.String("summarizer", "", "the model that writes summaries, as provider/model; same: the model that answers; none: no model, rules")
+	f.String("preset", "", "how the session is kept inside the window; see clew compact")
 	_ = cmd.RegisterFlagCompletionFunc("preset", cobra.FixedCompletions(compact.PresetNames(), cobra.ShellCompDirectiveNoFileComp))
-	f.StringVar(&fl.window, "window", "", "the model's window in tokens, such as 64k")
-	f.IntVar(&fl.maxRequests, "max-requests", 0, "maximum number of requests for one prompt (default 200)")
+	f.String("window", "", "the model's window in tokens, such as 64k")
+	f.IntVar(&fl.MaxRequests, "max-requests", 0, "maximum number of requests for one prompt (default 200)")
 	f.StringVar(&fl.systemFile, "system-file", "", "read the system prompt from a file")
 	f.BoolVarP(&fl.print, "print", "p", false, "answer one prompt and print the answer")
 	f.BoolVar(&fl.json, "json", false, "with --print: print every event as a line of JSON")
@@ -77,7 +70,7 @@ func newChat(cmd *cobra.Command) runFunc {
 	f.BoolVar(&fl.demo, "demo", false, "show how it works with a scripted model; needs no key")
 	f.BoolVar(&fl.screenReader, "screen-reader", false, "print plain lines that a screen reader can follow")
 	choiceFlag(cmd, &fl.theme, "theme", "the colours: "+strings.Join(settings.Themes(), ", "), settings.Themes())
-	f.StringVar(&fl.cwd, "cwd", "", "the project's folder (default: this one)")
+	f.StringVar(&fl.Dir, "cwd", "", "the project's folder (default: this one)")
 	return func(args []string) (result, error) { return nil, fl.run(cmd, args) }
 }
 
@@ -91,7 +84,7 @@ func (fl *chatFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	ctx, stop := signal.NotifyContext(cmd.Context(), ends...)
 	defer stop()
-	c, args, err := fl.config(ctx, args)
+	c, args, err := fl.config(cmd, args)
 	if err != nil {
 		return err
 	}
@@ -124,37 +117,34 @@ func (fl *chatFlags) check(cmd *cobra.Command) error {
 		only("they choose different sessions; drop one of them", "continue", "resume", "session", "fork", "new", "no-session"),
 		only("they exclude each other; drop one of them", "print", "rpc"),
 		only("they exclude each other; drop one of them", "no-tools", "tools"),
-		only("the demo has its own model; drop one of them", "demo", "model"),
-		only("the demo has its own model; drop one of them", "demo", "base-url"),
-		only("the demo has its own project; drop one of them", "demo", "cwd"),
-		only("the demo starts its own session; drop one of them", "demo", "continue"),
-		only("the demo starts its own session; drop one of them", "demo", "resume"),
-		only("the demo starts its own session; drop one of them", "demo", "session"),
-		only("the demo starts its own session; drop one of them", "demo", "fork"),
 	); err != nil {
 		return err
+	}
+	for _, name := range []string{"model", "base-url", "cwd", "continue", "resume", "session", "fork"} {
+		if err := only("the demo has its own; drop one of them", "demo", name); err != nil {
+			return err
+		}
 	}
 	switch {
 	case fl.json && !fl.print:
 		return usagef("chat: --json works only with --print; add --print")
-	case (fl.baseURL != "" || fl.keyEnv != "") && fl.model == "":
+	case (fl.BaseURL != "" || fl.KeyEnv != "") && !cmd.Flags().Changed("model"):
 		return usagef("chat: --base-url and --key-env need a model; name it with --model")
-	case cmd.Flags().Changed("max-requests") && fl.maxRequests < 1:
-		return usagef("chat: --max-requests %d: it must be at least 1", fl.maxRequests)
+	case cmd.Flags().Changed("max-requests") && fl.MaxRequests < 1:
+		return usagef("chat: --max-requests %d: it must be at least 1", fl.MaxRequests)
 	case fl.resume == pickSession && (fl.print || fl.rpc) && len(cmd.Flags().Args()) == 0:
 		return usagef("chat: --resume cannot show a list without a terminal; give an id, or use --continue")
 	}
 	return nil
 }
 
-// config makes a chat.Config of the flags. It returns what is left of the arguments.
-func (fl *chatFlags) config(ctx context.Context, args []string) (c chat.Config, _ []string, err error) {
-	c = chat.Config{
-		Dir: fl.cwd, Interactive: !fl.print, Last: fl.last, Memory: fl.noSession, Name: fl.name, BaseURL: fl.baseURL, KeyEnv: fl.keyEnv,
-		Allow: fl.allow, Deny: fl.deny, NoTools: fl.noTools, Tools: fl.tools, MaxRequests: fl.maxRequests, Flags: map[string]string{},
-	}
-	for name, value := range map[string]string{"model": fl.model, "mode": fl.mode, "summarizer": fl.summarizer, "preset": fl.preset, "window": fl.window} {
-		if value != "" {
+// config completes the chat.Config of the flags. It returns what is left of the arguments.
+func (fl *chatFlags) config(cmd *cobra.Command, args []string) (c chat.Config, _ []string, err error) {
+	ctx := cmd.Context()
+	c = fl.Config
+	c.Interactive, c.Flags = !fl.print, map[string]string{}
+	for _, name := range []string{"model", "mode", "summarizer", "preset", "window"} {
+		if value, _ := cmd.Flags().GetString(name); value != "" {
 			c.Flags[name] = value
 		}
 	}

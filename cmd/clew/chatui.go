@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -74,7 +75,7 @@ func (fl *chatFlags) runUI(ctx context.Context, cmd *cobra.Command, c chat.Confi
 		host = demoHost{s}
 	}
 	err = tui.Run(ctx, tui.Config{
-		Host: host, Events: queue, In: in, Out: out, Theme: theme(fl.theme, look.Theme), ScreenReader: fl.screenReader || look.ScreenReader,
+		Host: host, Events: queue, In: in, Out: out, Theme: cmp.Or(widget.Mode(fl.theme), widget.Mode(look.Theme), widget.ModeAuto), ScreenReader: fl.screenReader || look.ScreenReader,
 		First: words, Script: script, Choose: fl.resume == pickSession, Hints: hints,
 		Silent: look.Silent, NoPreview: look.NoPreview, MoveAtOnce: look.MoveAtOnce,
 	})
@@ -121,15 +122,6 @@ func askTrust(in io.Reader, out io.Writer, wants []string) (bool, error) {
 		fmt.Fprintln(out, "  "+printable(w))
 	}
 	return askYes(in, out, "Trust this project? It can then run its own programs.")
-}
-
-func theme(names ...string) widget.Mode {
-	for _, name := range names {
-		if name != "" {
-			return widget.Mode(name)
-		}
-	}
-	return widget.ModeAuto
 }
 
 // exitError ends a command with an exit code of its own.
@@ -287,7 +279,7 @@ func (p *printer) refusals() {
 	for _, r := range p.refused {
 		text := "refused, because clew could not ask: " + printable(r.Tool.Line) + " (" + printable(r.Why) + ")"
 		for _, rule := range r.Rules {
-			text += " --allow '" + strings.ReplaceAll(printable(rule), "'", `'\''`) + "'"
+			text += " --allow " + shellWord(printable(rule))
 		}
 		if len(r.Rules) > 0 {
 			text = strings.Replace(text, ") --allow", "); to allow it: --allow", 1)

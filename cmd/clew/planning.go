@@ -2,12 +2,15 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"time"
 
 	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/compact"
+	"github.com/clew-dev/clew/gateway"
 	"github.com/clew-dev/clew/session"
+	"github.com/clew-dev/clew/token"
 )
 
 // planning is a session as plans are made of it. It writes nothing.
@@ -53,3 +56,60 @@ func (p *planning) make(ctx context.Context, reason compact.Reason) (*compact.Pl
 
 // modelName is the model as provider/id, "" where it is not known.
 func (p *planning) modelName() string { return strings.Trim(p.Model.Provider+"/"+p.Model.ID, "/") }
+
+// windowKnown says, for a report, how the window of a model is known.
+func windowKnown(from string, m session.Model) string {
+	switch from {
+	case clew.WindowCatalogue:
+		return " (of " + printable(m.ID) + ")"
+	case clew.WindowPreset:
+		return " (as much as the preset uses)"
+	case clew.WindowAssumed:
+		return " (assumed: the model is not known)"
+	}
+	return ""
+}
+
+// gatewayWindow returns the window to which a gateway kept a conversation last, 0 for another session. Upstreams may have
+// told it another one than the catalogue has.
+func gatewayWindow(last *session.Entry) int64 {
+	if last == nil {
+		return 0
+	}
+	epoch, err := gateway.EpochOf(last)
+	if err != nil || epoch == nil {
+		return 0
+	}
+	return epoch.Window
+}
+
+// barCells is how long a usage bar is.
+const barCells = 20
+
+// usageBar shows how much of a window a number of tokens takes.
+func usageBar(p painter, tokens, window int64) string {
+	share := float64(tokens) / float64(max(window, 1))
+	full := min(int(share*barCells+0.5), barCells)
+	color := styleGreen
+	switch {
+	case share > 0.9:
+		color = styleRed
+	case share > 0.7:
+		color = styleYellow
+	}
+	return p.paint(color, strings.Repeat("█", full)) + p.paint(styleDim, strings.Repeat("░", barCells-full)) +
+		fmt.Sprintf(" %s tokens, %.0f %% of the window", number(tokens), share*100)
+}
+
+// howMeasured says where a reading comes from.
+func howMeasured(r token.Reading) string {
+	switch {
+	case r.Estimated == 0:
+		return "as the provider reported"
+	case r.Measured == 0:
+		return "estimated"
+	case r.Anchor < 0:
+		return fmt.Sprintf("estimated, with %s that the usage before the pass has shown", number(r.Measured))
+	}
+	return fmt.Sprintf("%s reported, %s estimated", number(r.Measured), number(r.Estimated))
+}

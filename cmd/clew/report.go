@@ -6,11 +6,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 
 	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/internal/text"
+	"github.com/clew-dev/clew/internal/tui/widget"
 	"github.com/clew-dev/clew/token"
 )
 
@@ -85,45 +85,25 @@ func listed[T any](r *report, name string, all []T, text func(T) string) {
 	}
 }
 
-// text writes a text of several lines with a margin that sets it off.
+// text writes a text of several lines with a margin that sets it off. On a terminal a long
+// line goes on below where its words begin.
 func (r *report) text(s string) {
 	r.w.WriteString("\n")
-	bar := r.p.paint(styleDim, "  |")
+	bar, columns := r.p.paint(styleDim, "  |"), r.columns-len("  | ")
 	for line := range strings.Lines(s) {
 		line = strings.TrimRight(printableText(line), " \n")
-		if line == "" {
-			r.w.WriteString(bar + "\n")
-			continue
+		lead := min(len(line)-len(strings.TrimLeft(line, " ->")), columns/2)
+		parts := []string{line[lead:]}
+		if r.screen {
+			parts = widget.Wrap(line[lead:], columns-lead)
 		}
-		if columns := r.columns - len("  | "); r.screen && textWidth(line) > columns {
-			margin := strings.Repeat(" ", min(len(line)-len(strings.TrimLeft(line, " ->")), columns/2))
-			for part := range strings.Lines(folded(line, margin, columns)) {
-				r.w.WriteString(bar + " " + part)
-			}
-			continue
+		margin := " " + line[:lead]
+		for _, part := range parts {
+			r.w.WriteString(bar + strings.TrimRight(margin+part, " ") + "\n")
+			margin = strings.Repeat(" ", 1+lead)
 		}
-		r.w.WriteString(bar + " " + line + "\n")
 	}
 	r.w.WriteString("\n")
-}
-
-// folded breaks a line at spaces into lines of at most columns; those after the
-// first begin with margin.
-func folded(line, margin string, columns int) string {
-	var b strings.Builder
-	for textWidth(line) > columns {
-		head := ansi.Truncate(line, columns, "")
-		if k := strings.LastIndexByte(head, ' '); k > len(margin) && strings.TrimSpace(head[:k]) != "" {
-			head = head[:k]
-		}
-		if head == "" || len(head) <= len(margin) {
-			break
-		}
-		b.WriteString(head + "\n")
-		line = margin + strings.TrimLeft(line[len(head):], " ")
-	}
-	b.WriteString(line + "\n")
-	return b.String()
 }
 
 var longNumber = text.Pattern(`\b[0-9]{4,15}\b`)

@@ -23,23 +23,21 @@ func TestFactsFit(t *testing.T) {
 	}
 }
 
-func TestFolded(t *testing.T) {
-	for _, c := range []struct{ line, margin, want string }{
-		{"short", "  ", "short\n"},
-		{"- one two three four five", "  ", "- one two\n  three\n  four\n  five\n"},
-		{"    deep text that is long", "    ", "    deep\n    text\n    that\n    is\n    long\n"},
-		{"averylongwordwithoutspaces", "", "averylongw\nordwithout\nspaces\n"},
-		{"你好世界你好世界", "", "你好世界你\n好世界\n"},
+// TestTextIsWrapped: a long line of a text goes on below where its words begin, on a terminal.
+func TestTextIsWrapped(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"short\n\nlines", "  | short\n  |\n  | lines\n"},
+		{"- one two three four five", "  | - one two\n  |   three\n  |   four\n  |   five\n"},
+		{"averylongwordwithoutspaces", "  | averylongw\n  | ordwithout\n  | spaces\n"},
+		{"你好世界你好世界", "  | 你好世界你\n  | 好世界\n"},
+		{strings.Repeat(" ", 50) + "x", "  |      x\n"},
 	} {
-		if got := folded(c.line, c.margin, 10); got != c.want {
-			t.Errorf("%q: %q, want %q", c.line, got, c.want)
-		}
-	}
-	// It ends, whatever the line, and loses nothing but spaces.
-	for _, line := range []string{strings.Repeat(" ", 50), strings.Repeat("x ", 40), strings.Repeat("界", 30), "\x1b[31m" + strings.Repeat("y", 30)} {
-		got := folded(line, "        ", 9)
-		if strings.Join(strings.Fields(got), "") != strings.Join(strings.Fields(line), "") {
-			t.Errorf("%q became %q", line, got)
+		var out strings.Builder
+		rep := &report{w: bufio.NewWriter(&out), columns: 14, screen: true}
+		rep.text(c.text)
+		_ = rep.w.Flush() // to a string
+		if got := out.String(); got != "\n"+c.want+"\n" {
+			t.Errorf("%q: %q, want %q", c.text, got, c.want)
 		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/compact"
@@ -276,17 +277,15 @@ func resumePlace(in transcript.Format, h *session.Header) (path, command string,
 	return filepath.Join(project, home.FileName(at, h.ID)), "clew chat --resume=" + short(h.ID, 8), err
 }
 
-var notPlain = text.Pattern(`[^\pL\pN/:._+@%=,-]`)
-
-// shellWord is a path as a shell takes it.
-func shellWord(path string) string {
-	switch {
-	case !notPlain().MatchString(path):
-		return path
-	case runtime.GOOS == "windows":
-		return `"` + path + `"` // which no name there has in it
+// shellWord is a word as a shell takes it.
+func shellWord(word string) string {
+	if runtime.GOOS == "windows" {
+		return `"` + word + `"` // which no name there has in it
 	}
-	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+	if quoted, err := syntax.Quote(word, syntax.LangPOSIX); err == nil { // else no shell can be given it
+		return quoted
+	}
+	return word
 }
 
 // newUUID returns an id as other programs give their sessions.
