@@ -16,7 +16,6 @@ import (
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/session/jsonl"
-	"github.com/clew-dev/clew/summary"
 )
 
 type compactFlags struct {
@@ -66,7 +65,7 @@ type compactReport struct {
 
 	reason     compact.Reason
 	windowFrom string
-	pass       passHooks
+	pass       clew.Config
 	whole      bool // the summary is printed whole
 }
 
@@ -93,14 +92,24 @@ func runCompact(cmd *cobra.Command, name string, fl compactFlags) (result, error
 			return nil, err
 		}
 	}
-	r := &compactReport{File: f.Path(), DryRun: fl.dryRun, Deleted: []string{}, reason: compact.Reason(fl.reason)}
+	r := &compactReport{File: f.Path(), DryRun: fl.dryRun, Deleted: []string{}, reason: compact.Reason(fl.reason), whole: fl.showSummary}
 	began := time.Now()
-	if err := r.takeHooks(&policy); err != nil {
-		return nil, err
+	r.pass.Cache, r.pass.KeepFiles = policy.settings.OffloadDir, fl.out != ""
+	asked := policy.Summarizer
+	if !fl.dryRun {
+		// The plan is only a first look then, and the pass asks the model.
+		policy.Summarizer = nil
+		if r.pass.Hooks, err = hooksFor(policy.settings, hook.SessionBeforeCompact, hook.SessionCompact, hook.SessionCompactFailed); err != nil {
+			return nil, err
+		}
 	}
 	pl, err := r.plan(cmd, f, policy, fl.counter)
 	if err != nil {
 		return nil, err
+	}
+	r.pass.Policy, r.pass.Provider, r.pass.Model = pl.Policy, pl.Model.Provider, pl.Model.ID
+	if r.pass.Policy.Summarizer = asked; fl.counter != counterHeuristic {
+		r.pass.Counter = fl.counter.of(pl.Model)
 	}
 	switch {
 	case fl.dryRun:
@@ -108,16 +117,15 @@ func runCompact(cmd *cobra.Command, name string, fl compactFlags) (result, error
 	case fl.out != "":
 		var file *jsonl.File
 		if file, err = onFile(f); err == nil {
-			err = r.writeCopy(cmd, file, fl.out, pl)
+			err = r.writeCopy(cmd, file, fl.out)
 		}
 	case r.Plan.Act:
-		err = r.apply(cmd, f, pl)
+		err = r.apply(cmd, f)
 	}
 	if err != nil {
 		return nil, err
 	}
 	r.Success, r.Freed, r.Duration = true, r.Plan.Before.Tokens-r.Plan.After.Tokens, time.Since(began).Milliseconds()
-	r.whole = fl.showSummary
 	return r, nil
 }
 
@@ -129,14 +137,11 @@ func (r *compactReport) plan(cmd *cobra.Command, s session.Store, policy modelPo
 	}
 	r.Model, r.windowFrom = pl.modelName(), pl.windowFrom
 	defer working(cmd, "compacting %s", count(len(pl.Path), "entry", "entries"))()
-	policy.Policy = pl.Policy
-	if len(pl.closing) > 0 && !r.DryRun {
-		policy.Summarizer = nil // apply makes the plan anew, and a model is to be asked once
-	}
-	if r.Plan, err = compact.Make(cmd.Context(), pl.Snapshot, compact.Request{Reason: r.reason, Policy: &policy.Policy}); err != nil {
+	plan, err := pl.make(cmd.Context(), r.reason)
+	if err != nil {
 		return nil, &session.Error{Op: "compact", Subject: r.File, Err: err}
 	}
-	r.take(r.Plan)
+	r.take(plan)
 	return pl, nil
 }
 
@@ -151,7 +156,7 @@ func (r *compactReport) take(plan *compact.Plan) {
 
 // writeCopy copies the session and appends the pass to the copy. A copy without
 // its pass is of no use: when something fails there is none.
-func (r *compactReport) writeCopy(cmd *cobra.Command, f *jsonl.File, out string, pl *planning) (err error) {
+func (r *compactReport) writeCopy(cmd *cobra.Command, f *jsonl.File, out string) (err error) {
 	if err := f.CopyTo(cmd.Context(), out); err != nil {
 		return err
 	}
@@ -170,42 +175,26 @@ func (r *compactReport) writeCopy(cmd *cobra.Command, f *jsonl.File, out string,
 	if err != nil {
 		return err
 	}
-	return errors.Join(r.apply(cmd, copied, pl), copied.Close())
+	return errors.Join(r.apply(cmd, copied), copied.Close())
 }
 
-// apply appends the pass.
-func (r *compactReport) apply(cmd *cobra.Command, f kept, pl *planning) error {
-	if len(r.pass.hooks) > 0 || r.pass.offloadDir != "" {
-		return r.applyWithHooks(cmd, f, pl)
-	}
-	ctx := cmd.Context()
-	log, err := session.NewLog(ctx, f, session.Options{})
+// apply makes the pass as a session in use does.
+func (r *compactReport) apply(cmd *cobra.Command, f kept) error {
+	s, err := engineOn(cmd.Context(), f, r.pass) // the file is closed by who opened it
 	if err != nil {
 		return err
 	}
-	if len(pl.closing) > 0 {
-		// The results are appended before the pass, and the plan is made anew: now
-		// they have ids.
-		if r.Closed, err = compact.CloseOpenCalls(ctx, log); err != nil {
-			return err
-		}
-		again, err := newPlanning(ctx, f, modelPolicy{Policy: pl.Policy}, pl.counter)
-		if err != nil {
-			return err
-		}
-		plan, err := again.make(ctx, r.reason)
-		if err != nil {
-			return err
-		}
-		if r.take(plan); !plan.Act {
-			return nil
-		}
+	if r.Closed, err = s.CloseOpenCalls(cmd.Context()); err != nil {
+		return err
 	}
-	entries, err := compact.Apply(ctx, log, r.Plan)
-	for _, e := range entries {
-		r.Entries = append(r.Entries, e.ID)
+	done, err := s.Compact(cmd.Context(), clew.CompactOptions{Reason: r.reason})
+	if err != nil {
+		return err
 	}
-	return err
+	warn(cmd, done.Warnings)
+	r.take(done.Plan)
+	r.Entries, r.Deleted = done.Entries, append(r.Deleted, done.Deleted...)
+	return nil
 }
 
 func (r *compactReport) text(rep *report) {
@@ -320,50 +309,4 @@ func dollars(cost float64) string {
 		return ""
 	}
 	return fmt.Sprintf(", $%.4f", cost)
-}
-
-// passHooks are the user's programs that are asked and told about a pass, and the
-// summarizer that is kept for it: the plan that is made without them asks no model.
-type passHooks struct {
-	hooks      []clew.Hooks
-	summarizer summary.Summarizer
-	offloadDir string
-}
-
-// takeHooks looks for programs. Where there are any, the plan is only a first look, and
-// the summarizer waits for the pass.
-func (r *compactReport) takeHooks(policy *modelPolicy) (err error) {
-	if r.DryRun {
-		return nil // a look asks nobody
-	}
-	r.pass.hooks, err = hooksFor(policy.settings, hook.SessionBeforeCompact, hook.SessionCompact, hook.SessionCompactFailed)
-	if r.pass.offloadDir = policy.settings.OffloadDir; len(r.pass.hooks) > 0 || r.pass.offloadDir != "" {
-		r.pass.summarizer, policy.Summarizer = policy.Summarizer, nil
-	}
-	return err
-}
-
-// applyWithHooks makes the pass as a session in use does.
-func (r *compactReport) applyWithHooks(cmd *cobra.Command, f kept, pl *planning) error {
-	policy := pl.Policy
-	policy.Summarizer = r.pass.summarizer
-	cfg := clew.Config{Policy: policy, Provider: pl.Model.Provider, Model: pl.Model.ID, Hooks: r.pass.hooks, Cache: r.pass.offloadDir, KeepFiles: r.Out != ""}
-	if pl.counter != counterHeuristic {
-		cfg.Counter = pl.counter.of(pl.Model)
-	}
-	s, err := engineOn(cmd.Context(), f, cfg) // the file is closed by who opened it
-	if err != nil {
-		return err
-	}
-	if r.Closed, err = s.CloseOpenCalls(cmd.Context()); err != nil {
-		return err
-	}
-	done, err := s.Compact(cmd.Context(), clew.CompactOptions{Reason: r.reason})
-	if err != nil {
-		return err
-	}
-	warn(cmd, done.Warnings)
-	r.take(done.Plan)
-	r.Entries, r.Deleted = done.Entries, append(r.Deleted, done.Deleted...)
-	return nil
 }
