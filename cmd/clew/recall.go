@@ -292,9 +292,7 @@ func (r *recallReport) find(cmd *cobra.Command, s *clew.Session, fl recallFlags)
 	if isTerminal(cmd.OutOrStdout()) { // a person skims, a model would ask again
 		q.Snippet = 300
 	}
-	bar := newProgress(cmd)
-	defer bar.done()
-	bar.say("reading %s", r.File)
+	defer working(cmd, "reading %s", r.File)()
 	r.Search, err = s.Search(cmd.Context(), q)
 	return err
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 	"mvdan.cc/sh/v3/syntax"
 
@@ -99,7 +99,7 @@ func resume(cmd *cobra.Command, name string, in transcript.Format, cwd string, k
 	default:
 		return nil, usagef("resume: sessions of %s can't be written; say with --in which program goes on", t.Format)
 	}
-	h := home.NewHeader(cwd, nil, newUUID)
+	h := home.NewHeader(cwd, nil, uuid.NewString)
 	if in == transcript.OpenCode {
 		h.ID = "ses_" + strings.ReplaceAll(h.ID, "-", "")[:26]
 	}
@@ -286,14 +286,6 @@ func shellWord(word string) string {
 		return quoted
 	}
 	return word
-}
-
-// newUUID returns an id as other programs give their sessions.
-func newUUID() string {
-	var b [16]byte
-	_, _ = rand.Read(b[:]) // never fails: crypto/rand.Read
-	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
-	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
 func (r *resumeReport) text(rep *report) {

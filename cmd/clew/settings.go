@@ -148,12 +148,8 @@ type modelsReport struct {
 }
 
 type listedProvider struct {
-	Name     string   `json:"name"`
-	API      string   `json:"api"`
-	BaseURL  string   `json:"baseUrl,omitempty"`
-	KeyEnv   []string `json:"keyEnv,omitempty"`
-	Ready    bool     `json:"ready"`
-	Settings bool     `json:"settings,omitempty"`
+	provider.Provider
+	Ready bool `json:"ready"`
 }
 
 type listedModel struct {
@@ -223,7 +219,7 @@ func readModels(cmd *cobra.Command) (modelsReport, error) {
 		out.NoDefault = err.Error()
 	}
 	for _, p := range provider.All(s) {
-		out.Providers = append(out.Providers, listedProvider{p.Name, p.API, p.BaseURL, p.KeyEnv, p.Ready(getenv), p.FromSettings})
+		out.Providers = append(out.Providers, listedProvider{p, p.Ready(getenv)})
 	}
 	for _, m := range provider.Models(known, s) {
 		i := m.Info

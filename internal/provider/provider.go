@@ -24,15 +24,15 @@ import (
 // Provider is a server of models.
 type Provider struct {
 	// Name stands before the / of a model.
-	Name string
+	Name string `json:"name"`
 	// API is what it speaks, one of settings.APIs.
-	API string
+	API string `json:"api"`
 	// BaseURL is its address; "" for a provider of the settings that has none.
-	BaseURL string
+	BaseURL string `json:"baseUrl,omitempty"`
 	// KeyEnv are the variables that may have its key; the first that is set counts.
-	KeyEnv []string
+	KeyEnv []string `json:"keyEnv,omitempty"`
 	// FromSettings says that the settings name it, or change it.
-	FromSettings bool
+	FromSettings bool `json:"settings,omitempty"`
 
 	messages string            // what messages call it, where that is not Name
 	alias    string            // another name for it
