@@ -262,8 +262,8 @@ func isRequest(s string) bool {
 	switch {
 	case s == "" || strings.HasPrefix(s, "[Request interrupted"):
 		return false
-	case strings.HasPrefix(s, "/") && !strings.Contains(first[1:], "/") && !strings.Contains(first, ".") && len(rest) < longCommand:
-		return false // a slash command, or one with a few words to it
+	case strings.HasPrefix(s, "/") && !strings.ContainsAny(first[1:], "/.:") && len(rest) < longCommand:
+		return false // a slash command, or one with a few words to it; those of plugins have a colon and start work
 	case strings.HasPrefix(s, "<") && strings.HasSuffix(s, ">"):
 		tag, _, _ := strings.Cut(s[1:], ">")
 		if tag, _, _ = strings.Cut(tag, " "); strings.HasSuffix(s, "</"+tag+">") || strings.Contains(tag, "command-") {

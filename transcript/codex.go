@@ -279,12 +279,26 @@ func itemKey(f fields) string {
 	case f.has("call_id"):
 		return typ + " " + f.str("call_id")
 	case typ == "message":
-		return typ + " " + f.str("role") + " " + string(f["content"])
+		return typ + " " + f.str("role") + " " + contentKey(f["content"])
 	case f.has("id"):
 		return typ + " " + f.str("id")
 	default:
 		return typ + string(f["encrypted_content"]) + string(f["summary"])
 	}
+}
+
+// contentKey is the same for the same content, in whatever order its members stand.
+func contentKey(content value) string {
+	var key strings.Builder
+	for _, part := range content.list() {
+		if s := part.str("text"); s != "" {
+			key.WriteString(s)
+		} else {
+			key.Write(part)
+		}
+		key.WriteByte(0)
+	}
+	return cmp.Or(key.String(), string(content))
 }
 
 func (c *codex) plain(content value) string {

@@ -29,7 +29,7 @@ func readMini(s *source, b *builder) error {
 		}
 		failed := extra.failing("returncode") && extra.str("returncode") != "0"
 		b.chatMessage(f, at, line, failed, func(blocks []message.Block) {
-			t.user(blocks, extra.int("returncode") != 0, false, at, line)
+			t.user(blocks, extra.int("returncode") != 0, at, line)
 		}, func() { t.pending = b.miniAnswer(f, model, at, line) })
 	}
 	return nil

@@ -25,18 +25,16 @@ func readSWE(s *source, b *builder) error {
 		}
 		return nil
 	}
-	t, demo := &terminal{builder: b}, false
+	t := &terminal{builder: b}
 	for i, v := range history {
 		m, line := v.fields(), i+1
 		at := m["timestamp"].time()
-		if demo != m["is_demo"].bool() {
-			demo, t.pending = !demo, "" // the last command of a demonstration has no output
+		if m["is_demo"].bool() && m.str("role") != "system" {
+			b.sweDemo(m, at, line)
+			continue
 		}
 		b.chatMessage(m, at, line, false, func(blocks []message.Block) {
-			if demo {
-				b.note(Made, "demonstration", line, "", "messages of a demonstration, which count as injected")
-			}
-			t.user(blocks, false, demo, at, line)
+			t.user(blocks, false, at, line)
 		}, func() { t.pending = b.sweAnswer(m, line) })
 	}
 	if info := f["info"]; info.has("submission") {
@@ -44,6 +42,19 @@ func readSWE(s *source, b *builder) error {
 	}
 	b.note(Aside, "trajectory", 0, "", "the steps, which repeat the history")
 	return nil
+}
+
+// sweDemo adds a message of a demonstration, which shows the model how others worked: its
+// answers and calls are none of this session.
+func (b *builder) sweDemo(m fields, at time.Time, line int) {
+	b.note(Made, "demonstration", line, "", "messages of a demonstration, which count as injected")
+	blocks := b.openAIContent(m["content"], line)
+	if calls := m["tool_calls"]; len(calls.list()) > 0 {
+		blocks = append(blocks, message.TextBlock(string(calls)))
+	}
+	if len(blocks) > 0 {
+		b.user(message.OriginInjected, blocks, at, line, "")
+	}
 }
 
 // terminal reads the user messages of agents that may have no tools: an answer holds a
@@ -54,11 +65,11 @@ type terminal struct {
 	tasked  bool   // the user has said what is to be done
 }
 
-func (t *terminal) user(blocks []message.Block, failed, injected bool, at time.Time, line int) {
+func (t *terminal) user(blocks []message.Block, failed bool, at time.Time, line int) {
 	switch {
 	case t.pending != "":
 		t.result(t.pending, "bash", blocks, failed, at, line, "")
-	case injected || t.tasked:
+	case t.tasked:
 		t.builder.user(message.OriginInjected, blocks, at, line, "")
 	default:
 		t.builder.user(message.OriginUser, blocks, at, line, "")

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/clew-dev/clew/transcript"
 )
 
 // The summaries in examples/summaries are what summarize prints today, for reading. UPDATE=1
@@ -47,5 +49,22 @@ func TestSummariesOfTheExample(t *testing.T) {
 				t.Errorf("%s is not what clew prints (%v); UPDATE=1 writes it anew. Now:\n%s", path, err, want)
 			}
 		})
+	}
+}
+
+// What a compaction kept is said once in a summary of the whole session.
+func TestSummarizeWithoutCopies(t *testing.T) {
+	user := `{"type":"message","role":"user","content":[{"type":"input_text","text":"add a linter to the build"}]}`
+	data := `{"timestamp":"2026-01-05T15:00:00Z","type":"session_meta","payload":{"id":"i","cwd":"/work"}}
+{"timestamp":"2026-01-05T15:00:01Z","type":"response_item","payload":` + user + `}
+{"timestamp":"2026-01-05T15:00:02Z","type":"compacted","payload":{"message":"SUMMARY","replacement_history":[` + user + `]}}
+{"timestamp":"2026-01-05T15:00:03Z","type":"response_item","payload":{"type":"message","role":"assistant","content":[{"type":"output_text","text":"Done."}]}}
+`
+	f, err := transcript.Read(strings.NewReader(data), transcript.ReadOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(f.Entries) != 4 || len(withoutPasses(f.Entries)) != 2 {
+		t.Errorf("%d entries, %d of them to be summarized", len(f.Entries), len(withoutPasses(f.Entries)))
 	}
 }

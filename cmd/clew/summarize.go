@@ -67,12 +67,17 @@ func prepareSummary(cmd *cobra.Command, s session.Store, leaf string, in *summar
 	return nil
 }
 
-// withoutPasses returns a path as if nothing on it had been compacted. A compaction
-// before which there is no message stays: what it stands for is not in the log.
+// withoutPasses returns a path as if nothing on it had been compacted, without the copies
+// of what was kept. A compaction before which there is no message stays: what it stands
+// for is not in the log.
 func withoutPasses(path []*session.Entry) []*session.Entry {
 	var out []*session.Entry
 	messages := 0
+	on := map[string]bool{}
 	for _, e := range path {
+		if on[e.ID] = true; on[e.CopyOf()] {
+			continue
+		}
 		switch e.Type {
 		case session.TypeMessage, session.TypeCustomMessage, session.TypeBranchSummary:
 			if compact.ExcerptOf(e) != "" {
