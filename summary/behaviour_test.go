@@ -221,6 +221,13 @@ func scripted(t *testing.T, script string) summary.Input {
 			if r := conv.Call(name, arguments, text); word == "fail" {
 				r.Failed()
 			}
+		case "open": // a command that has no result
+			conv.Bash(rest, "")
+			answered := conv.Items()
+			conv = testchat.New()
+			for _, it := range answered[:len(answered)-1] {
+				conv.Add(it.Message)
+			}
 		case "todo":
 			status, what, _ := strings.Cut(rest, ": ")
 			if todos != "" {

@@ -61,6 +61,9 @@ func (d *digest) goal(tokens int64) []piece {
 	var out []piece
 	if cur, any := d.currentUser(); any {
 		now := clipName(request(cur), fit)
+		if order, short := d.lastOrder(); short && order.Ref != cur.Ref {
+			now, cur.Ref = now+between(now)+order.Text, order.Ref
+		}
 		if !ok || !sameEntry(cur.Ref, first.Ref) && now != first.Text {
 			l := Line{Text: now, Ref: cur.Ref}
 			if ok {
@@ -136,6 +139,21 @@ func (d *digest) currentUser() (q Quote, ok bool) {
 // substantial tells a request from an "ok".
 func substantial(s string) bool { return letters(s, 3, unicode.IsLetter) >= 16 }
 
+// lastOrder returns the last words of the user where they are a short order: "commit it" and not "go on".
+func (d *digest) lastOrder() (q Quote, ok bool) {
+	for _, u := range slices.Backward(d.users) {
+		if isRequest(u.Text) {
+			words := strings.FieldsFunc(strings.ToLower(u.Text), func(r rune) bool { return !unicode.IsLetter(r) && r != '\'' })
+			return u, len(words) > 1 && !substantial(u.Text) && slices.ContainsFunc(words, func(w string) bool { return len(w) > 3 && !assent()[w] })
+		}
+	}
+	return q, false
+}
+
+// assent are the words with which a user lets the agent go on with what it proposed.
+var assent = text.Words(`okay please thanks thank great nice cool good perfect lgtm fine sure yeah yep ahead continue
+	proceed keep going that this those them both option first second again retry next with then just right correct awesome`)
+
 // letters counts the characters of a short text that count, those of scripts without spaces
 // between words so many times.
 func letters(s string, wide int, counts func(rune) bool) (n int) {
@@ -168,8 +186,27 @@ func request(q Quote) string {
 	return clipName(s, maxRequest)
 }
 
-// todos returns the todos of a status.
+// planOver reports whether a whole request was dealt with since the todos were touched.
+func (d *digest) planOver() bool {
+	touched := -1
+	for _, t := range d.led.Todos {
+		touched = max(touched, d.place(t.Entry))
+	}
+	return slices.ContainsFunc(d.turns, func(t turn) bool {
+		return t.from > touched && t.from < t.to && t.ended && substantial(ownWords(t.ask.Text)) && d.lastIn(t, (*msg).acted) >= 0
+	})
+}
+
+// acted reports whether a message is the result of a call that did not only look.
+func (m *msg) acted() bool {
+	return m.Role == message.RoleToolResult && (m.op.Kind == ledger.OpShell || m.op.Kind == ledger.OpEdit || m.op.Kind == ledger.OpWrite || m.op.Kind == ledger.OpPatch)
+}
+
+// todos returns the todos of a status that are still to be done.
 func (d *digest) todos(of ...ledger.TodoStatus) (lines []Line) {
+	if d.planOver() {
+		return nil
+	}
 	for _, t := range d.led.Todos {
 		if slices.Contains(of, t.Status) {
 			lines = append(lines, d.line(t.Text, t.Entry))
@@ -253,7 +290,7 @@ func (d *digest) done() []piece {
 	}
 	changed := -1 // where a file was changed last
 	for _, f := range d.led.Files {
-		if f.State != ledger.StateRead {
+		if f.State != ledger.StateRead && scratch(f.Path, kindModified) == kindModified && !strings.Contains(f.Path, "/.claude/") {
 			changed = max(changed, d.place(f.Entry))
 		}
 	}
@@ -301,7 +338,12 @@ var (
 // prints, or another that ran with it, tells nothing of the state.
 var (
 	asksState = text.Pattern(`\b(?:git (?:status|branch|push)|gh (?:pr|run|release) (?:view|checks|create|merge))\b`)
-	answers   = text.Pattern(`^(?:## |On branch |HEAD detached|Your branch |nothing to commit|\* \S|[MADRCU?]{1,2} +(?:\S+|".*")$|(?:modified|new file|deleted|both modified): |` +
+	// These match the commands after which an earlier answer says nothing any more.
+	changesTree   = text.Pattern(`\bgit (?:-C \S+ )?(?:commit|add|reset|restore|checkout|switch|stash|merge|rebase|pull|rm|mv|cherry-pick|revert|apply|am)\b`)
+	changesBranch = text.Pattern(`\bgit (?:-C \S+ )?(?:checkout|switch|worktree|branch +-)`)
+	changesHub    = text.Pattern(`\bgit (?:-C \S+ )?push\b|\bgh (?:pr|run|release) (?:merge|create|close|edit|rerun|ready|delete)\b`)
+
+	answers = text.Pattern(`^(?:## |On branch |HEAD detached|Your branch |nothing to commit|\* \S|[MADRCU?]{1,2} +(?:\S+|".*")$|(?:modified|new file|deleted|both modified): |` +
 		`Everything up-to-date|\W{0,3}\[(?:new|rejected|remote)|(?:\S+\.\.+\S+ +)?\S+ +-> |error: |fatal: )`)
 )
 
@@ -309,13 +351,29 @@ var (
 func (d *digest) lookedUp() []piece {
 	var out []piece
 	seen := map[string]bool{}
+	tree, branch, hub := false, false, false // what was changed since
 	for i := len(d.msgs) - 1; i >= 0 && len(out) < 4; i-- {
 		m := d.msgs[i]
+		tree = tree || len(m.done) > 0
 		if !m.ran() || m.IsError {
 			continue
 		}
-		asks := asksState().FindString(m.op.Command)
-		if asks == "" || seen[asks] {
+		command := m.op.Command
+		asks, rest := "", ""
+		if at := asksState().FindStringIndex(command); at != nil {
+			asks, rest = command[at[0]:at[1]], command[at[1]:]
+		}
+		over := false
+		switch {
+		case asks == "git branch":
+			over = branch || changesBranch().MatchString(rest)
+		case asks == "git status":
+			over = tree || changesTree().MatchString(rest)
+		case strings.HasSuffix(asks, "view") || strings.HasSuffix(asks, "checks"):
+			over = tree || hub || changesHub().MatchString(rest)
+		}
+		tree, branch, hub = tree || changesTree().MatchString(command), branch || changesBranch().MatchString(command), hub || changesHub().MatchString(command)
+		if asks == "" || over || seen[asks] {
 			continue
 		}
 		seen[asks] = true
@@ -393,7 +451,9 @@ func (d *digest) inProgress() []Line {
 	if paths, ref := d.changedIn(d.last); len(paths) > 0 {
 		out = append(out, Line{Text: d.words.changed + strings.Join(paths, ", "), Ref: ref})
 	}
-	if i := d.lastIn(d.last, func(m *msg) bool { return m.ran() && strings.TrimSpace(m.op.Command) != "" }); i >= 0 {
+	if call, ref := d.unanswered(); call != "" {
+		out = append(out, Line{Text: d.words.command + clipName(shownCommand(redact.Text(call), d.in.Cwd), 160), Ref: ref})
+	} else if i := d.lastIn(d.last, func(m *msg) bool { return m.ran() && strings.TrimSpace(m.op.Command) != "" }); i >= 0 {
 		m := &d.msgs[i]
 		t := d.words.command + clipName(shownCommand(redact.Text(m.op.Command), d.in.Cwd), 160)
 		if m.IsError || d.failed[m.id] {
@@ -402,6 +462,20 @@ func (d *digest) inProgress() []Line {
 		out = append(out, Line{Text: t, Ref: m.ref})
 	}
 	return out
+}
+
+// unanswered returns the command line of the last call, where it has no result.
+func (d *digest) unanswered() (command, ref string) {
+	if len(d.msgs) == 0 || len(d.in.Kept) > 0 {
+		return "", ""
+	}
+	m := d.msgs[len(d.msgs)-1]
+	for _, b := range m.ToolCalls() {
+		if op := ledger.Operation(b.Name, b.Arguments, ledger.Options{}); op.Kind == ledger.OpShell {
+			command, ref = op.Command, m.ref
+		}
+	}
+	return command, ref
 }
 
 // ran reports whether a message is the result of a shell command.
@@ -427,16 +501,24 @@ func (d *digest) followed() bool {
 	return len(d.in.Kept) > 0 && d.in.Kept[0].Message != nil && d.in.Kept[0].Message.StartsTurn()
 }
 
-// lastReport returns the first words of the last answer of the last turn that says something.
+// lastReport returns the first words of the last answer of the last turn that says something, if it
+// says that something is under way.
 func (d *digest) lastReport() (l Line) {
 	d.lastIn(d.last, func(m *msg) bool {
-		if m.Role == message.RoleAssistant {
-			l = Line{Text: clip(told(m.said)), Ref: m.ref}
+		if m.Role != message.RoleAssistant {
+			return false
 		}
-		return l.Text != ""
+		s := told(m.said)
+		if underWay().MatchString(s) {
+			l = Line{Text: clip(s), Ref: m.ref}
+		}
+		return s != ""
 	})
 	return l
 }
+
+// underWay matches what is said of work that is not finished.
+var underWay = text.Pattern(`(?i)\bI(?:['’]m| am) (?:\w+ly |now |still )?\w+ing\b|\bI(?:['’]ll| will)\b|\b(?:is|are) (?:now |still )*(?:running|building|open|failing|broken|missing)\b|\bstill\b|\bremain(?:s|ing)?\b|\b(?:not|isn't|aren't) (?:yet|done|finished)\b|\bnext\b|\bneeds? to\b|\bblocked\b|\bwaiting\b|正在|接下来|下一步|还需要|还没|ich werde|läuft|noch nicht|je vais|en cours|voy a|сейчас|ещё`)
 
 // told returns the first sentences of an answer that say something, at most two.
 func told(said []factLine) string {
