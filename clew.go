@@ -1,5 +1,5 @@
-// Package clew keeps the thread of a long agent conversation: it holds the conversation as a tree in an append-only
-// log, keeps what the model sees inside the model's window, and loses nothing on the way.
+// Package clew keeps a long agent conversation inside the model's window. It stores the conversation as a tree in an
+// append-only log and loses nothing.
 //
 //	s, err := clew.Open(ctx, "session.jsonl", clew.Config{Provider: "anthropic", Model: "claude-sonnet-4-5"})
 //	_, err = s.Append(ctx, message.User("fix the flaky test", time.Now()))
@@ -9,28 +9,29 @@
 //
 // # The loop of an agent
 //
-// Before every request comes [Session.Prepare], after it [Session.Append]: the answer, then the result of each call.
-// The example of Session, Loop, shows it whole. A client of package model fills in the answer's Usage, Provider and
-// Model; another renders with [Prepared.Render] and fills them in itself, so that the next Prepare knows the size of
-// the context. Between two passes each request begins with the whole of the one before, so that providers can cache it.
+// Call [Session.Prepare] before every request and [Session.Append] after it: with the answer, then with the result of
+// each call. The example Loop of Session shows the whole loop. A client of package model fills in the answer's Usage,
+// Provider and Model; another renders with [Prepared.Render] and fills them in itself, so that the next Prepare knows
+// the size of the context. Between two passes each request begins with the whole of the one before, so that providers
+// can cache it.
 //
-// When the provider refuses a request as too large, [Session.Recover] learns the limit and makes room. While a call
-// has no result, Prepare refuses with a [PendingError]; after an interruption [Session.CloseOpenCalls] helps.
+// When the provider refuses a request as too large, [Session.Recover] learns the limit and makes room. While a call has
+// no result, Prepare fails with a [PendingError]; after an interruption, call [Session.CloseOpenCalls].
 //
 // # What a pass does
 //
-// A pass takes old tool results, reasoning and long arguments out of the context, and, if that is not enough, puts a
-// summary in the place of the oldest part; see package compact. The log keeps everything. No model is asked, unless
-// Config.Policy.Summarizer says otherwise. [Session.Explain] says what would be done and what became of every entry,
-// [Session.Undo] takes a pass back, [Session.Pin] keeps an entry word for word, [Session.Recall] reads one as it was
-// written, [Session.Search] finds one by words, and [Session.Compact] makes a pass on demand. It is no error when
-// nothing needs to be done, or when a hook stopped a pass: Result.Plan says so.
+// A pass takes old tool results, reasoning and long arguments out of the context, and, if that is not enough, replaces
+// the oldest part with a summary; see package compact. The log keeps everything. No model is asked, unless
+// Config.Policy.Summarizer says otherwise. [Session.Explain] says what would be done and what happened to every entry,
+// [Session.Undo] undoes a pass, [Session.Pin] keeps an entry word for word, [Session.Recall] reads one as it was
+// written, [Session.Search] finds one by words, and [Session.Compact] makes a pass on demand. If nothing needs to be
+// done, or a hook stopped a pass, that is not an error: Result.Plan says so.
 //
 // # Settings
 //
-// The zero [Config] works. Provider and Model are enough for the window, the room for the answer and the prices.
-// Policy says when to compact and how far, Models what is different for single models. Amounts are tokens or a share
-// of the window. [Hooks] are told what the session does and may change it; [LogEvents] logs it.
+// The zero [Config] works. Provider and Model are enough for the window, the room for the answer and the prices. Policy
+// says when to compact and how far; Models overrides it for single models. Amounts are tokens or a share of the window.
+// [Hooks] observe what the session does and may change it; [LogEvents] logs it.
 //
 // # Without a session
 //
@@ -38,8 +39,8 @@
 //
 // # What not to use
 //
-// Most programs need this package, message and model. Packages wire, session, token, summary and compact are what it
-// is made of; use them for tools that look into sessions or decide for themselves. Do not append to Session.Log from
+// Most programs need this package, message and model. Clew is built on packages wire, session, token, summary and
+// compact; use them for tools that inspect sessions or make their own decisions. Do not append to Session.Log from
 // another goroutine while a Session is in use, and do not change messages that Prepare returned.
 package clew
 
@@ -53,7 +54,7 @@ import (
 	"github.com/clew-dev/clew/session"
 )
 
-// Error is what every operation returns that failed: what was tried, on what, what went wrong, and what to do.
+// Error is the error of every failed operation: what was tried, on what, what went wrong, and what to do.
 type Error = session.Error
 
 // Errors at any time.
@@ -81,7 +82,7 @@ var (
 	ErrNothingToUndo = session.ErrNothingToUndo
 )
 
-// FixedPartError says, with numbers, that what can't be taken out of a context is too large alone.
+// FixedPartError says, with numbers, that the part of a context that can't be removed is too large by itself.
 type FixedPartError = compact.FixedPartError
 
 // PendingError says which calls of the last answer wait for their results. It is an ErrPending.
@@ -99,7 +100,7 @@ func (e *PendingError) Error() string {
 
 func (e *PendingError) Unwrap() error { return ErrPending }
 
-// HookError says that a hook failed or panicked. What it would have answered does not count.
+// HookError says that a hook failed or panicked. Its answer is ignored.
 type HookError struct {
 	Point string // the field of Hooks: "BeforeCompact", ...
 	Hook  int    // its index in Config.Hooks

@@ -91,7 +91,7 @@ type Config struct {
 	once bool // says that the session lives for one call, of which hooks are not told
 }
 
-// Override is what a policy says differently for one model. What is unset is as the policy has it.
+// Override changes a policy for one model. Unset fields keep the policy's values.
 type Override struct {
 	Window   int64          `json:"window"`  // tokens
 	Reserve  compact.Amount `json:"reserve"` // what stays free for the answer
@@ -101,7 +101,7 @@ type Override struct {
 	MaxBytes int64          `json:"-"`       // the most that a request may take, in bytes of its JSON
 }
 
-// Validate reports the first setting that cannot be used, and what would come of it.
+// Validate reports the first unusable setting, and why it is unusable.
 func (c *Config) Validate() error { return failed("check the settings", "", c.validate()) }
 
 func (c *Config) validate() error {
@@ -157,9 +157,9 @@ func (c *Config) LookupModel(provider, id string) (i catalogue.Info, ok bool) {
 	return catalogue.Default().Lookup(provider, id)
 }
 
-// PolicyFor returns the policy for a model and how its window is known: it is that of Models, that of Policy, or the
-// catalogue's up to Policy.MaxWindow, the first that is there, and no more than a limit that was learned. If nothing is
-// known it is 0, which stands for compact.DefaultWindow.
+// PolicyFor returns the policy for a model and the source of its window: the first known of Models, Policy, and the
+// catalogue up to Policy.MaxWindow, capped by a limit that was learned. An unknown window is 0, which means
+// compact.DefaultWindow.
 func (c *Config) PolicyFor(m session.Model) (p compact.Policy, from string) {
 	o, ok := c.Models[m.Provider+"/"+m.ID]
 	if !ok {
@@ -203,8 +203,8 @@ func (s *Session) checkModel(m session.Model) {
 		ErrUnknownModel, compact.DefaultWindow, strings.TrimPrefix(m.Provider+"/"+m.ID, "/")))
 }
 
-// Learn takes in what a refused request says about the limits of the model in force, and
-// reports whether anything was learned. The next Prepare keeps to it.
+// Learn records what a refused request says about the current model's limits, and reports whether anything was learned.
+// The next Prepare respects it.
 func (s *Session) Learn(ctx context.Context, o catalogue.Overflow) (learned bool, err error) {
 	err = s.loaded(ctx, "learn a limit", func(v *compact.Snapshot) error {
 		learned, s.snap = s.learn(v, o), nil
@@ -241,9 +241,9 @@ func (s *Session) learn(v *compact.Snapshot, o catalogue.Overflow) bool {
 	return true
 }
 
-// Recover makes room after the provider refused a request as too large: cause is the error of the call, a
-// *model.Error or what has its method TooLarge. Where it returns nil, Prepare and send again. An error of another
-// kind is returned as it is; so is one that no pass can mend.
+// Recover makes room after the provider refused a request as too large: cause is the error of the call, a *model.Error
+// or an error with its method TooLarge. If it returns nil, call Prepare and send again. Errors of another kind, and those
+// that no pass can fix, are returned unchanged.
 func (s *Session) Recover(ctx context.Context, cause error) error {
 	var refusal interface {
 		TooLarge() (catalogue.Overflow, bool)

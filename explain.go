@@ -39,7 +39,7 @@ type Checkpoint struct {
 	Ready bool
 }
 
-// Explain says what would happen now and why, and what became of every entry of the whole path.
+// Explain says what would happen now and why, and what happened to every entry of the whole path.
 func (s *Session) Explain(ctx context.Context) (x *Explanation, err error) {
 	err = s.do(ctx, "explain", "", func() error { x, err = s.explain(ctx); return err })
 	return x, err
@@ -77,10 +77,10 @@ func (s *Session) explain(ctx context.Context) (*Explanation, error) {
 	return x, nil
 }
 
-// Fit brings a list of messages into the window, for a caller that has no session. Where it fits already, the result
-// is a copy of the list; else it is shorter and begins with a summary. The same input gives the same output. Give the
-// result, with what was said since, to the next call. What left the context can't be had back; a Session keeps it.
-// The errors are those of Session.Prepare.
+// Fit brings a list of messages into the window, for a caller without a session. If the list already fits, the result
+// is a copy; otherwise it is shorter and begins with a summary. The same input gives the same output. Pass the result,
+// plus later messages, to the next call. Messages that left the list can't be recovered; a Session keeps them. The
+// errors are those of Session.Prepare.
 func Fit(ctx context.Context, msgs []*message.Message, cfg Config) ([]*message.Message, *Result, error) {
 	const op = "fit"
 	f := fitting{}

@@ -57,13 +57,13 @@ type Forked struct {
 	Warnings []error `json:"-"` // what went wrong beside the point: *HookError
 }
 
-// Fork makes a new session of a path in the file from: entries keep their bytes, ids and parents, so that it has the
-// context of the old one at that place, and its header names the file that it comes from. from is only read; another
-// program may have it open. to is the new file, or a folder for a name made of time and id, "" for the folder of
-// from. It is written whole or not at all, with the large output that the path refers to.
+// Fork copies a path of the file from into a new session. Entries keep their bytes, ids and parents, so it has the
+// context of the old session at that entry, and its header names the source. from is only read; another program may
+// have it open. to is the new file, or a folder for a name made of time and id; "" means the folder of from. The file
+// is written whole or not at all, with the large output that the path refers to.
 //
-// The errors: those of jsonl.Open, ErrNotFound, fs.ErrExist where to is there,
-// session.ErrReadOnly for a format version that is newer than this package.
+// It returns the errors of jsonl.Open, ErrNotFound, fs.ErrExist if to exists, and session.ErrReadOnly for a format
+// version newer than this package.
 func Fork(ctx context.Context, from, to string, opt ForkOptions) (*Forked, error) {
 	const op = "fork"
 	if opt.Clock == nil {

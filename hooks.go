@@ -17,10 +17,10 @@ import (
 	"github.com/clew-dev/clew/session"
 )
 
-// Hooks are functions that a session calls, one at a time, while the operation waits. They get copies; what a hook
-// changes by its Decision is written into the log. One that returns an error, panics or decides what can't be done
-// counts as one that has not answered: what happened is in the Warnings of the result, as a *HookError. Called with
-// the hook's context the session returns ErrBusy. Package hook runs programs as hooks.
+// Hooks are functions that a session calls, one at a time, while the operation waits. They get copies; changes made by
+// a Decision are written to the log. A hook that returns an error, panics or makes an impossible decision is ignored,
+// and the Warnings of the result have a *HookError. Calling the session with the hook's context returns ErrBusy.
+// Package hook runs programs as hooks.
 type Hooks struct {
 	Name string // stands for the hook in warnings and in the log
 
@@ -60,7 +60,7 @@ func (h *Hooks) empty() bool {
 	return reflect.ValueOf(functions).IsZero()
 }
 
-// Decision is what a hook answers. The zero value changes nothing. Hooks says which fields count where.
+// Decision is a hook's answer. The zero value changes nothing. Hooks says which fields count where.
 type Decision struct {
 	Cancel bool   // stops what is about to be done
 	Why    string // for the user

@@ -63,7 +63,7 @@ type Prepared struct {
 	target wire.Target
 }
 
-// Render makes the messages what a provider's API takes, and checks them: see wire.Build.
+// Render converts the messages for a provider's API and validates them; see wire.Build.
 func (p *Prepared) Render(profile wire.Profile) (*wire.Request, []wire.Note, error) {
 	return wire.Build(p.Messages, profile, p.target, wire.Options{})
 }
@@ -77,12 +77,12 @@ func (p *Prepared) Body(profile wire.Profile, maxOutput int64) (json.RawMessage,
 	return req.Body(profile, profile.Head(p.target.Model, maxOutput)), nil
 }
 
-// Prepare returns the context to send next. Where it has outgrown its limit, a pass is
-// made first; else the cost hardly depends on the size of the context.
+// Prepare returns the context to send next. If it has outgrown its limit, a pass is made first; otherwise the cost
+// hardly depends on the size of the context.
 //
-// The errors: *PendingError while a call waits for its result, *FixedPartError when what can't be taken out is too
-// large, what a summarizer or the store returns. Nothing was changed then. That there was nothing to do, or that a
-// hook or the breaker stopped the pass, is no error: see Result.
+// It returns a *PendingError while a call waits for its result, a *FixedPartError if the part that can't be removed is
+// too large, and errors of the summarizer or the store. An error changes nothing. Having nothing to do, or a pass
+// stopped by a hook or the breaker, is not an error: see Result.
 func (s *Session) Prepare(ctx context.Context) (*Prepared, error) {
 	const op = "prepare"
 	if err := s.begin(ctx, op); err != nil {
@@ -138,8 +138,8 @@ type CompactOptions struct {
 	DryRun    bool // plans, hooks and summarizer included, and writes nothing
 }
 
-// Compact makes a pass now, even below the threshold. Where there is nothing to take out
-// it does nothing, and Result.Plan says so. The errors are those of Prepare.
+// Compact makes a pass now, even below the threshold. If there is nothing to remove it does nothing, and Result.Plan
+// says so. Its errors are those of Prepare.
 func (s *Session) Compact(ctx context.Context, opt CompactOptions) (*Result, error) {
 	const op = "compact"
 	if err := s.begin(ctx, op); err != nil {

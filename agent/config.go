@@ -6,24 +6,20 @@
 //	err = a.Wait(ctx)
 //	err = a.Close()
 //
-// What is sent is durable when Send returns, whatever the agent is doing, and
-// stands in the conversation exactly once. One operation is under way at a time;
-// everything else waits in a queue or is refused. Cancel ends what is under way.
+// A message is durable when Send returns, whatever the agent is doing, and enters the conversation exactly once. One
+// operation runs at a time; everything else waits in a queue or is refused. Cancel ends the current operation.
 //
 // # Compaction
 //
-// The context is looked at before each request: before a prompt and between a tool
-// result and the next request. It is compacted too when a provider refuses a
-// request as too large, when an answer breaks off early, on a switch to a smaller
-// model, after a turn, when the user asks, and after a while of idleness. None of
-// these lets the model go on by itself. Where a model writes the summaries, one is
-// prefetched in the background; it is used only if what it was made of is still
-// how the conversation begins.
+// The context is checked before each request: before a prompt and between a tool result and the next request. It is
+// also compacted when a provider refuses a request as too large, when an answer breaks off early, on a switch to a
+// smaller model, after a turn, when the user asks, and after a while of idleness. None of these makes the model
+// continue by itself. If a model writes the summaries, one is prepared in the background; it is used only if the
+// conversation still begins with the messages it was made from.
 //
 // # Safety
 //
-// What a tool may do is decided by package permission, outside of any prompt. No
-// result of a tool is taken for the user's words.
+// Package permission decides what a tool may do, outside of any prompt. Tool results never count as the user's words.
 package agent
 
 import (

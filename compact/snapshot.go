@@ -1,8 +1,8 @@
-// Package compact decides what to take out of a context that is about to outgrow the model's window, and takes it out.
+// Package compact decides what to remove from a context that is about to outgrow the model's window, and removes it.
 //
-// [Make] computes a [Plan] of a [Snapshot]: a value that says what would be done now and
-// why. It can be printed and refused, and changes nothing. [Apply] appends the
-// plan's entries to the log as one pass, which session.Log.Undo takes back.
+// [Make] computes a [Plan] from a [Snapshot]: a value that says what would be done now and why. A plan can be printed
+// or rejected, and changes nothing. [Apply] appends the plan's entries to the log as one pass, which session.Log.Undo
+// can undo.
 //
 //	snap, err := compact.Load(ctx, store, leaf, &compact.Setup{})
 //	plan, err := compact.Make(ctx, snap, compact.Request{Reason: compact.Threshold})

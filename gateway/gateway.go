@@ -1,5 +1,4 @@
-// Package gateway keeps the conversations of any agent inside the model's window, on the
-// way to the provider.
+// Package gateway sits between any agent and its provider and keeps conversations inside the model's window.
 //
 //	client := anthropic.NewClient(option.WithHTTPClient(&http.Client{
 //		Transport: gateway.Transport(nil, gateway.Config{}),
@@ -12,9 +11,9 @@
 // sent once more; the agent never sees the error. Whatever fails here, the request goes out
 // as the agent made it.
 //
-// A conversation is recognised by what it says: by a chain of digests of its content blocks.
-// No header and no first message decides, so two conversations that begin alike stay apart,
-// and who rewinds gets the history of that point.
+// A conversation is recognised by its content: by a chain of digests of its content blocks, never by a header or the
+// first message alone. So two conversations that begin alike stay apart, and a client that rewinds gets the history of
+// that point.
 package gateway
 
 import (

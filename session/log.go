@@ -1,4 +1,5 @@
-// Package session holds a conversation as a tree of immutable entries and projects its paths to what the model sees.
+// Package session stores a conversation as a tree of immutable entries and projects its paths to the messages that the
+// model sees.
 //
 // An [Entry] is one record of the log, kept as the bytes that were written. A [Store] keeps the records (package
 // session/jsonl in a file, [Memory] in memory); a [Log] adds the leaf and builds new entries. [Project] is the one

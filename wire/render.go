@@ -1,5 +1,5 @@
-// Package wire turns the neutral messages of a context into what a provider's
-// API takes, and checks every list before it is sent.
+// Package wire converts the neutral messages of a context to a provider's API format and validates every list before it
+// is sent.
 //
 //	req, notes, err := wire.Build(msgs, wire.Anthropic, wire.Target{
 //		Provider: "anthropic", Model: "claude-opus-4-5", TakesImages: true,
@@ -7,10 +7,9 @@
 //	body := req.Body(wire.Anthropic, wire.Anthropic.Head("claude-opus-4-5", 8192))
 //	// {"model":...,"max_tokens":8192,"tools":[...],"system":[...],"messages":[...]}
 //
-// [Build] is three pure functions: [Normalize] pairs calls with results, settles roles
-// and decides what may be sent at all; [Render] writes JSON from the parts as they were
-// stored; [Validate] reads that JSON again and lists what a provider would refuse. In Build
-// it skips the long values that were found sound before. What a provider takes is data: a
+// [Build] is three pure functions: [Normalize] pairs calls with results, settles roles and decides what may be sent at
+// all; [Render] writes JSON from the parts as they were stored; [Validate] reads that JSON again and lists what a
+// provider would refuse. In Build it skips long values that were checked before. What a provider accepts is data: a
 // [Profile].
 //
 // Providers cache by prefix, and some bind signed thinking to what stands before it. So
