@@ -11,6 +11,8 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -21,6 +23,8 @@ import (
 	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/base"
 	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/commonmark"
 	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/table"
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
 
 	"github.com/clew-dev/clew/internal/agent/tool"
 	"github.com/clew-dev/clew/internal/text"
@@ -42,6 +46,9 @@ const (
 	webBytes     = 4 << 20   // of a body
 	webText      = 200 << 10 // bytes of the text of one call
 	webRedirects = 5
+	webCells     = 1 << 18 // of the tables of a page
+	webColumns   = 500
+	webNested    = 12 // lists and quotes inside each other
 )
 
 func (s *Set) webTool(web Web) tool.Tool {
@@ -173,7 +180,9 @@ func fetch(ctx context.Context, client *http.Client, u *url.URL) (tool.Result, e
 	page := ""
 	switch {
 	case kind == "text/html" || kind == "application/xhtml+xml":
-		page = pageText(data)
+		if page, err = pageText(ctx, data); err != nil {
+			return tool.Result{}, err
+		}
 	case strings.HasPrefix(kind, "text/") || strings.HasSuffix(kind, "json") || strings.HasSuffix(kind, "xml") || strings.HasSuffix(kind, "javascript"):
 		page = string(data)
 	default:
@@ -195,20 +204,101 @@ func fetch(ctx context.Context, client *http.Client, u *url.URL) (tool.Result, e
 }
 
 // pageText is what a reader sees of a page, in Markdown. One that nests too deep to be read stays as it is.
-func pageText(data []byte) string {
-	page, err := markdown().ConvertReader(bytes.NewReader(data))
+func pageText(ctx context.Context, data []byte) (string, error) {
+	doc, err := html.Parse(bytes.NewReader(data))
 	if err != nil {
-		return string(data)
+		return string(data), nil //nolint:nilerr // there is nothing better
 	}
-	return string(page)
+	cells := webCells
+	tame(doc, &grid{}, 0, &cells)
+	ctx, cancel := context.WithTimeout(ctx, webTime)
+	defer cancel()
+	page, err := markdown().ConvertNode(doc, converter.WithContext(ctx))
+	if err == nil && ctx.Err() != nil {
+		err = fmt.Errorf("it takes too long to read: %w", ctx.Err())
+	}
+	return string(page), err
+}
+
+// grid is how large a table becomes.
+type grid struct {
+	rows, columns, row int          // row counts the columns of the current one
+	tallest, hanging   int          // rows that a cell spans, and columns of cells that span rows
+	spans              []*html.Node // the cells that are larger than one
+	plain              int          // columns without spans
+	cells              int          // of the current row, without spans
+}
+
+// tame changes what would make the Markdown of a page many times as long as the page: large tables, in which rows are
+// filled up with empty cells, and lists and quotes far inside each other, which indent each line. cells are those that
+// the tables of the page may still have.
+func tame(n *html.Node, g *grid, depth int, cells *int) {
+	if n.Namespace != "" && slices.Contains([]string{"table", "tr", "td", "th"}, n.Data) {
+		n.Data, n.DataAtom = "span", atom.Span // of a formula, where these may nest
+	}
+	switch n.DataAtom {
+	case atom.Table:
+		g = &grid{}
+	case atom.Tr:
+		g.rows++
+		g.row, g.cells = 0, 0
+	case atom.Td, atom.Th:
+		wide, tall := spanOf(n, "colspan"), spanOf(n, "rowspan")
+		g.row, g.cells = g.row+wide, g.cells+1
+		g.columns, g.plain, g.tallest = max(g.columns, g.row), max(g.plain, g.cells), max(g.tallest, tall)
+		if tall > 1 {
+			g.hanging += wide
+		}
+		if wide > 1 || tall > 1 {
+			g.spans = append(g.spans, n)
+		}
+	case atom.Ul, atom.Ol, atom.Blockquote:
+		if depth++; depth > webNested {
+			n.Data, n.DataAtom = "div", atom.Div
+		}
+	}
+	for kid := range n.ChildNodes() {
+		tame(kid, g, depth, cells)
+	}
+	if n.DataAtom != atom.Table {
+		return
+	}
+	rows, columns := g.rows+g.tallest, g.columns+g.hanging
+	if columns > webColumns || rows*columns > *cells {
+		for _, cell := range g.spans {
+			cell.Attr = nil
+		}
+		rows, columns = g.rows, g.plain
+	}
+	if columns > webColumns || rows*columns > *cells {
+		n.Data, n.DataAtom = "div", atom.Div
+		return
+	}
+	*cells -= rows * columns
+}
+
+// spanOf is how many columns or rows a cell takes.
+func spanOf(cell *html.Node, name string) int {
+	for _, a := range cell.Attr {
+		if n, err := strconv.Atoi(a.Val); a.Key == name && err == nil {
+			return max(1, min(n, webCells))
+		}
+	}
+	return 1
 }
 
 // markdown reads HTML, without pictures, scripts and what is there for programs.
 var markdown = sync.OnceValue(func() *converter.Converter {
 	c := converter.NewConverter(
-		converter.WithPlugins(base.NewBasePlugin(), commonmark.NewCommonmarkPlugin(), table.NewTablePlugin()),
+		converter.WithPlugins(base.NewBasePlugin(), commonmark.NewCommonmarkPlugin(), table.NewTablePlugin(table.WithCellPaddingBehavior(table.CellPaddingBehaviorMinimal))),
 		converter.WithEscapeMode(converter.EscapeModeDisabled),
 	)
+	c.Register.Renderer(func(ctx converter.Context, _ converter.Writer, _ *html.Node) converter.RenderStatus {
+		if ctx.Err() != nil {
+			return converter.RenderSuccess // with what there is
+		}
+		return converter.RenderTryNext
+	}, converter.PriorityEarly)
 	for _, name := range []string{"noscript", "template", "svg", "img", "select"} {
 		c.Register.TagType(name, converter.TagTypeRemove, converter.PriorityEarly)
 	}

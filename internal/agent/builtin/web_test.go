@@ -92,6 +92,39 @@ func TestWebFetch(t *testing.T) {
 	}
 }
 
+// The text of a page is not many times as long as the page, whatever it says of its tables and lists.
+func TestWebFetchOfHostilePages(t *testing.T) {
+	t.Parallel()
+	rows := func(n int, row string) string { return strings.Repeat("<tr>"+row+"</tr>", n) }
+	pages := map[string]string{
+		"/columns":  "<table><tr><td colspan=1000000>a</td></tr></table>",
+		"/rows":     "<table><tr><td rowspan=1000000>a</td></tr></table>",
+		"/spans":    strings.Repeat("<table><tr><td colspan=400 rowspan=400>a</td></tr></table>", 20),
+		"/padding":  "<table><tr><th>" + strings.Repeat("x", 5000) + "</th></tr>" + rows(200, "<td>a</td>") + "</table>",
+		"/wide":     "<table>" + rows(1, strings.Repeat("<td>a</td>", 2000)) + rows(200, "<td>b</td>") + "</table>",
+		"/quotes":   strings.Repeat("<blockquote>", 300) + strings.Repeat("<p>a", 2000) + strings.Repeat("</blockquote>", 300),
+		"/lists":    strings.Repeat("<ul><li>", 150) + strings.Repeat("<p>a", 2000) + strings.Repeat("</ul>", 150),
+		"/formulas": "<table><tr><td><math>" + strings.Repeat("<tr><td>", 100) + strings.Repeat("a<tr></tr>", 2000) + "</math></table>",
+	}
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprint(w, pages[r.URL.Path]+"<p>the end")
+	}))
+	t.Cleanup(srv.Close)
+	b := newBench(t, func(c *builtin.Config) { c.Web = builtin.WebAll })
+	for path := range pages {
+		_, r, err := b.call("web_fetch", "url", srv.URL+path)
+		if got := textOf(r); err != nil || !strings.HasSuffix(got, "the end") {
+			t.Errorf("%s: %d bytes that end with %q, %v", path, len(got), got[max(0, len(got)-60):], err)
+		}
+	}
+	pages["/table"] = "<table><tr><th>a<th>b<tr><td rowspan=2>1<td>2<tr><td>3</table>"
+	_, r, err := b.call("web_fetch", "url", srv.URL+"/table")
+	if got, want := textOf(r), "| a | b |\n|---|---|\n| 1 | 2 |\n|  | 3 |\n\nthe end"; err != nil || !strings.HasSuffix(got, want) {
+		t.Errorf("got %q, want %q, %v", got, want, err)
+	}
+}
+
 // Names and forms of addresses of this machine and of private networks are all refused.
 func TestWebFetchKeepsOutOfPrivateNetworks(t *testing.T) {
 	t.Parallel()
