@@ -9,9 +9,11 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/internal/recall"
+	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 )
@@ -106,8 +108,8 @@ func newRecall(cmd *cobra.Command) runFunc {
 	}
 }
 
-// recallWords puts what looks like a flag behind --, where it stands behind FILE and recall has no such flag: people look
-// for -race and --apply. Other commands have their arguments as they are.
+// recallWords puts what looks like a flag behind --, where it stands behind FILE and recall has no flag of such a name: people
+// look for -race and --apply. Other commands have their arguments as they are.
 func recallWords(root *cobra.Command, args []string) []string {
 	cmd, _, err := root.Find(args)
 	if err != nil || cmd.Name() != "recall" {
@@ -123,16 +125,28 @@ func recallWords(root *cobra.Command, args []string) []string {
 			words, i = append(words, args[i+1:]...), len(args)
 		case !strings.HasPrefix(args[i], "-"):
 			words = append(words, args[i])
-		case strings.HasPrefix(name, "--") && flag != nil && flag.NoOptDefVal == "" && !hasValue && i+1 < len(args):
+		case strings.HasPrefix(name, "--") && flag != nil && flag.NoOptDefVal == "" && !hasValue:
+			if i+1 == len(args) {
+				return append(flags, args[i]) // its value is missing, which is said
+			}
 			flags = append(flags, args[i], args[i+1])
 			i++
-		case strings.HasPrefix(name, "--") && flag != nil, slices.Contains([]string{"-h", "--help"}, name), len(words) == 0:
+		case strings.HasPrefix(name, "--") && flag != nil, slices.Contains([]string{"-h", "--help"}, name), len(words) == 0, mistyped(cmd, name):
 			flags = append(flags, args[i])
 		default:
 			words = append(words, args[i])
 		}
 	}
 	return slices.Concat(flags, []string{"--"}, words)
+}
+
+// mistyped reports whether a word is a flag of a command but for a letter or two.
+func mistyped(cmd *cobra.Command, word string) (near bool) {
+	word, is := strings.CutPrefix(word, "--")
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		near = near || is && text.Distance(word, f.Name) <= max(1, len(f.Name)/3)
+	})
+	return near
 }
 
 func (r *recallReport) text(rep *report) {

@@ -171,7 +171,7 @@ var hints = []struct {
 	{ErrNewer, "use a newer clew"},
 	{ErrNoSession, "check its id and the tenant"},
 	{ErrLocked, "close it there, or open it for reading only"},
-	{ErrShared, "give each database a bucket, prefix or folder of its own, then take this one over: clew db gc --take-over"},
+	{ErrShared, "if that is this database before it was restored, upgraded or renamed, take the place over: clew db gc --take-over; else give each database a bucket, prefix or folder of its own first"},
 	{ErrLeaseLost, "open it again; what was appended before is in it"},
 	{errNotWhole, "import a repaired copy"},
 	{session.ErrDuplicateID, "import a repaired copy"},

@@ -256,6 +256,7 @@ func tame(n *html.Node, g *grid, depth int, cells *int) {
 		if depth++; depth > webNested {
 			n.Data, n.DataAtom = "div", atom.Div
 		}
+	default:
 	}
 	for kid := range n.ChildNodes() {
 		tame(kid, g, depth, cells)
