@@ -16,6 +16,7 @@ func (c *claude) said(blocks []message.Block, f fields, task bool, at time.Time,
 			blocks[i].Text = commandWords(blocks[i].Text)
 		}
 		if !f["isSidechain"].bool() {
+			delete(c.hooks, f.str("parentUuid")) // who says something else there goes back
 			c.heard(textOf(blocks), false)
 			c.tip = c.deliver(c.tip)
 		}
@@ -104,11 +105,13 @@ func queuedWords(s string) bool {
 // heard takes note of a text that is in the file itself, so that it is not taken from the
 // queue as well.
 func (c *claude) heard(text string, attached bool) {
-	same := func(m claudeQueued) bool {
-		return strings.Contains("\n"+strings.TrimSpace(text)+"\n", "\n"+strings.TrimSpace(m.text)+"\n")
-	}
+	text = "\n" + strings.TrimSpace(text) + "\n"
+	same := func(m claudeQueued) bool { return strings.Contains(text, "\n"+strings.TrimSpace(m.text)+"\n") }
 	c.queue.given = slices.DeleteFunc(c.queue.given, same)
-	if i := slices.IndexFunc(c.queue.waiting, same); attached && i >= 0 {
+	if !attached {
+		return
+	}
+	if i := slices.IndexFunc(c.queue.waiting, func(m claudeQueued) bool { return !m.known && same(m) }); i >= 0 {
 		c.queue.waiting[i].known = true
 	}
 }
