@@ -17,7 +17,7 @@ func Sentences(s string) []string {
 			out = append(out, part)
 		}
 	}
-	from := 0
+	from, inCode := 0, false
 	for i := 0; i < len(s); {
 		r, size := utf8.DecodeRuneInString(s[i:])
 		i += size
@@ -27,8 +27,12 @@ func Sentences(s string) []string {
 			for i < len(s) && closing(s[i:]) > 0 {
 				i += closing(s[i:])
 			}
+		case '`':
+			end := strings.IndexAny(s[i:], "`\n\r")
+			inCode = !inCode && end >= 0 && s[i+end] == '`'
+			continue
 		case '.', '!', '?':
-			if !sentenceEnd(s[from:i], s[i:]) {
+			if inCode || !sentenceEnd(s[from:i], s[i:]) {
 				continue
 			}
 			for i < len(s) && s[i] != ' ' {
@@ -56,9 +60,6 @@ func closing(s string) int {
 // sentenceEnd reports whether the mark that ends before is the end of a
 // sentence that after goes on from.
 func sentenceEnd(before, after string) bool {
-	if strings.Count(before, "`")%2 == 1 && strings.Contains(after, "`") {
-		return false // in a code span
-	}
 	after = strings.TrimLeft(after, `"')*_`+"`")
 	if after == "" {
 		return true

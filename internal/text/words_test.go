@@ -21,6 +21,8 @@ func TestSentences(t *testing.T) {
 		{"不要改这个文件。请用中文！好吗？", []string{"不要改这个文件。", "请用中文！", "好吗？"}},
 		{"He said \"no.\" Then left.", []string{"He said \"no.\"", "Then left."}},
 		{"version 1.2.3 is out. 4 tests fail", []string{"version 1.2.3 is out.", "4 tests fail"}},
+		{"Call `a. B` now. Then `c`.", []string{"Call `a. B` now.", "Then `c`."}},
+		{"Press ` once. Then stop.\nSee `x`.", []string{"Press ` once.", "Then stop.", "See `x`."}},
 		{"", nil},
 		{" \n ", nil},
 	} {
