@@ -205,6 +205,11 @@ func readLine(command string, sc script, p place, dir string) line {
 	return l
 }
 
+// Looks reports whether a command line only reads, and runs no check.
+func Looks(command string) bool {
+	return readLine(command, parseScript(newParser(), command), newPlace(""), "").looks
+}
+
 // writes reports whether a command that else only reads changes files.
 func writes(c simple) bool {
 	return slices.ContainsFunc(c.outs, func(w word) bool { return !strings.HasPrefix(w.text, "/dev/") }) ||

@@ -105,6 +105,19 @@ func TestCommands(t *testing.T) {
 			open: []string{"mise run test:e2e one: [test:e2e] ERROR task failed", "go vet ./...: x.go:3: bad"},
 		},
 		{
+			name: "what polls without an exit status tell counts once, and JSON with an id leaves nothing running",
+			talk: func(t *testchat.Chat) {
+				const poll = `const r = await tools.write_stdin({session_id:67,chars:""}); text(r.output)`
+				t.Call("exec", testchat.Args("input", `const r = await tools.exec_command({cmd:"go test ./..."}); text(JSON.stringify(r))`),
+					"Script completed\nWall time 1.2 seconds\nOutput:\n\n"+`{"chunk_id":"6e","session_id":67,"output":""}`)
+				t.Call("exec", testchat.Args("input", poll), "Script completed\nOutput:\n\n--- FAIL: TestA (0.1s)\n")
+				t.Call("exec", testchat.Args("input", poll), "Script completed\nOutput:\n\nok  \tx/b\t0.1s\n")
+				t.Bash("agent -p hello --json", `{"type":"result","session_id":"0f3c","result":"hi"}`)
+			},
+			want: []string{"go test ./...: failed test 1/1", "agent -p hello --json: ok"},
+			open: []string{"go test ./...: --- FAIL: TestA (0.1s)"},
+		},
+		{
 			name: "what only looks like a check",
 			talk: func(t *testchat.Chat) {
 				t.Bash("test -f go.mod", "")
@@ -122,12 +135,18 @@ func TestCommands(t *testing.T) {
 				t.Bash("bun test | tail", " 1309 pass\n 0 fail")
 				t.Bash("pytest two | grep -c xfail", "4")
 				t.Bash("go vet ./... | head", "")
+				t.Bash("cat .eslintrc; npx eslint . | head", "cat: .eslintrc: No such file or directory")
+				t.Bash("./lint.sh; ruff check . | head", "bash: line 1: ./lint.sh: No such file or directory")
 			},
 			want: []string{
 				"python -m pytest tests -k order: failed test 1/1", "npx jest: failed test 1/1", "pytest -q one: ok test",
 				"bun test: ok test", "pytest two: unknown test", "go vet ./...: ok lint",
+				"npx eslint .: ok lint", "ruff check .: failed lint 1/1",
 			},
-			open: []string{"python -m pytest tests -k order: /opt/bin/python: No module named pytest", "npx jest: sh: line 1: npx: command not found"},
+			open: []string{
+				"python -m pytest tests -k order: /opt/bin/python: No module named pytest", "npx jest: sh: line 1: npx: command not found",
+				"ruff check .: bash: line 1: ./lint.sh: No such file or directory",
+			},
 		},
 		{
 			name: "a wider check that passes retires a narrower one, not the other way round",

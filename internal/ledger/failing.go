@@ -55,7 +55,7 @@ var failMark = text.Pattern(`(?m)^\s*(?:--- FAIL|FAIL\b|FAILED\b|not ok \d|npm E
 
 // neverRan matches the lines in which a shell or an interpreter tells that what it was asked to run
 // is not there.
-var neverRan = text.Pattern(`(?m)^(?:\S*: (?:line \d+: )?){1,3}(?:command not found\b|not found$|No such file or directory$|No module named \S+$|can't open file )|^(?:ModuleNotFoundError|ImportError): |^Error: Cannot find module `)
+var neverRan = text.Pattern(`(?m)^(?:(?:\S*sh|env|make|xargs): (?:line \d+: )?(?:\S*: ){1,2}No such file or directory$|(?:\S*: (?:line \d+: )?){1,3}(?:command not found\b|not found$|No module named \S+$|can't open file ))|^(?:ModuleNotFoundError|ImportError): |^Error: Cannot find module `)
 
 // passMark matches the lines in which test runners sum up that what ran passed.
 var passMark = text.Pattern(`(?m)^\s*(?:ok\b|OK\b|PASS|[✓✔] |# pass [1-9])|\[100%\]$|\b[1-9]\d* pass$|(?i:\bpassed\b|\bpassing\b|\bsuccess(?:ful|fully|ful!)?\b)|test result: ok|\b0 (?:failed|failures)\b`)
@@ -139,8 +139,8 @@ func LeftRunning(result string) string {
 	head := outputMark().FindString(beginning(result))
 	if said := body(result); strings.HasPrefix(said, "{") { // a script of Codex that prints what the tool gave it
 		r := jsonx.One([]byte(said))
-		if id := jsonx.Get(r, "session_id"); id != nil && !jsonx.IsNull(id) && jsonx.Get(r, "exit_code") == nil {
-			return strings.Trim(string(id), `"`)
+		if id := string(jsonx.Get(r, "session_id")); allDigits(id) && jsonx.Get(r, "exit_code") == nil {
+			return id
 		}
 	}
 	if strings.HasPrefix(result, "Command ") {

@@ -323,12 +323,15 @@ func (r *Reader) command(c call, o outcome) {
 	}
 	key = text.Clip(text.Line(key), maxText)
 	cmd := r.commands.touch(key, Command{Text: key})
+	again := c.polls != "" && cmd.Status == status // an earlier poll told it already
 	cmd.Status, cmd.Exit, cmd.Check, cmd.Entry, cmd.Retired, cmd.Failed = status, o.exit, l.check, r.entry, false, nil
 	if c.polls == "" {
 		cmd.Runs++
 	}
 	if status == StatusFailed {
-		cmd.Failures++
+		if !again {
+			cmd.Failures++
+		}
 		if l.tests {
 			cmd.Failed = failedTests(o.text)
 		}
@@ -341,7 +344,9 @@ func (r *Reader) command(c call, o outcome) {
 		r.failed(outcome{status: status, text: o.text}, errKey, Failure{Tool: c.tool, Subject: key, Check: l.check})
 	}
 	if status == StatusOK {
-		r.passed(l)
+		if !again {
+			r.passed(l)
+		}
 		r.commit(c.command, o.text)
 	}
 	if o.status != StatusUnknown {

@@ -315,8 +315,11 @@ const (
 // settled returns what a sentence of the user settles, "" for nothing: with the option that
 // it takes of an offer, or the question that it answers.
 func (r *Reader) settled(s string, words []string, first bool) string {
-	said := strings.Split(strings.TrimSpace(r.said), "\n")
-	if m := takesOption().FindStringSubmatch(s); m != nil && first {
+	var said []string
+	if first {
+		said = strings.Split(strings.TrimSpace(r.said), "\n")
+	}
+	if m := takesOption().FindStringSubmatch(s); m != nil {
 		for _, line := range slices.Backward(said) {
 			if o := anOption().FindStringSubmatch(line); o != nil && strings.EqualFold(o[1], m[1]) {
 				return strings.TrimRight(s, ".") + Answered + text.Line(strings.ReplaceAll(o[2], "**", ""))
@@ -325,11 +328,16 @@ func (r *Reader) settled(s string, words []string, first bool) string {
 	}
 	n := answerWord.at(words, 0)
 	about := len(subject(s))
-	if settles := settleWord.in(s, words); n == len(words) || about == 0 || !settles && !Directs(s) || isRule(s, words, false) || data(s) {
+	settles := settleWord.in(s, words)
+	if n == len(words) || about == 0 || !settles && !Directs(s) || isRule(s, words, false) || data(s) {
 		return ""
-	} else if asked := text.Sentences(said[len(said)-1]); n > 0 && first && len(asked) > 0 && asking(asked[len(asked)-1]) {
-		return text.Clip(text.Line(asked[len(asked)-1]), maxText/2) + Answered + s
-	} else if (settles || forbidWord.at(words, n) > 0) && !strings.Contains(s, "? ") && (about > 1 || !hasWord(words, tells())) {
+	}
+	if first && n > 0 {
+		if asked := text.Sentences(said[len(said)-1]); len(asked) > 0 && asking(asked[len(asked)-1]) {
+			return text.Clip(text.Line(asked[len(asked)-1]), maxText/2) + Answered + s
+		}
+	}
+	if (settles || forbidWord.at(words, n) > 0) && !strings.Contains(s, "? ") && (about > 1 || !hasWord(words, tells())) {
 		return s
 	}
 	return ""
