@@ -62,7 +62,7 @@ func (d *digest) goal(tokens int64) []piece {
 	if cur, any := d.currentUser(); any {
 		now := clipName(request(cur), fit)
 		if order, short := d.lastOrder(); short && order.Ref != cur.Ref {
-			now, cur.Ref = now+between(now)+order.Text, order.Ref
+			now, cur.Ref = now+between(now)+clipName(oneLine(order.Text), maxAsked), order.Ref
 		}
 		if !ok || !sameEntry(cur.Ref, first.Ref) && now != first.Text {
 			l := Line{Text: now, Ref: cur.Ref}
@@ -199,7 +199,7 @@ func (d *digest) planOver() bool {
 
 // acted reports whether a message is the result of a call that did not only look.
 func (m *msg) acted() bool {
-	return m.Role == message.RoleToolResult && (m.op.Kind == ledger.OpShell || m.op.Kind == ledger.OpEdit || m.op.Kind == ledger.OpWrite || m.op.Kind == ledger.OpPatch)
+	return m.Role == message.RoleToolResult && (m.op.Kind == ledger.OpShell && !ledger.Looks(m.op.Command) || m.op.Kind == ledger.OpEdit || m.op.Kind == ledger.OpWrite || m.op.Kind == ledger.OpPatch)
 }
 
 // todos returns the todos of a status that are still to be done.
@@ -252,8 +252,9 @@ func (d *digest) rules() []piece {
 	for _, l := range d.before().Constraints {
 		add(l)
 	}
+	isAsked := d.askedFor()
 	for _, r := range d.led.Rules {
-		if d.isAsked(r.Text) && asksOnce().MatchString(r.Text) {
+		if isAsked(r.Text) && asksOnce().MatchString(r.Text) {
 			continue
 		}
 		add(Line{Text: r.Text, Ref: d.refs.of(r.Entry), Replaced: r.Replaced})
@@ -266,12 +267,13 @@ func (d *digest) rules() []piece {
 // asksOnce matches the beginning of a request that is no rule, whatever it says on the way.
 var asksOnce = text.Pattern(`(?i)^(?:please |now |ok,? )*(?:i (?:want|need)|i['’]d like|start|create|build|write|implement|add|fix|review) `)
 
-// isAsked reports whether a sentence is the whole of the first request or of the current one.
-func (d *digest) isAsked(s string) bool {
-	first, _ := d.firstGoal()
-	now, _ := d.currentUser()
-	s = strings.Trim(s, "\" .")
-	return s == strings.Trim(first.Text, "\" .") || s == strings.Trim(request(now), "\" .")
+// askedFor returns a function that reports whether a sentence is the whole of the first request or of the current one.
+func (d *digest) askedFor() func(string) bool {
+	plain := func(s string) string { return strings.Trim(s, "\" .") }
+	goal, _ := d.firstGoal()
+	cur, _ := d.currentUser()
+	first, now := plain(goal.Text), plain(request(cur))
+	return func(s string) bool { s = plain(s); return s == first || s == now }
 }
 
 // done offers what is finished, each with what shows it: commits, checks that pass,
@@ -355,7 +357,7 @@ func (d *digest) lookedUp() []piece {
 	for i := len(d.msgs) - 1; i >= 0 && len(out) < 4; i-- {
 		m := d.msgs[i]
 		tree = tree || len(m.done) > 0
-		if !m.ran() || m.IsError {
+		if !m.ran() {
 			continue
 		}
 		command := m.op.Command
@@ -373,7 +375,7 @@ func (d *digest) lookedUp() []piece {
 			over = tree || hub || changesHub().MatchString(rest)
 		}
 		tree, branch, hub = tree || changesTree().MatchString(command), branch || changesBranch().MatchString(command), hub || changesHub().MatchString(command)
-		if asks == "" || over || seen[asks] {
+		if asks == "" || over || seen[asks] || m.IsError {
 			continue
 		}
 		seen[asks] = true
@@ -679,9 +681,10 @@ func (d *digest) decisions() []piece {
 			all = append(all, p)
 		}
 	}
+	isAsked := d.askedFor()
 	for k, st := range d.led.Decisions {
 		key := strings.ToLower(st.Text)
-		if seen[key] || d.isAsked(st.Text) || st.Weight < userChose && (announces(st.Text) || supposes.MatchString(st.Text)) || forbidden(st.Text) || unreadable(st.Text) {
+		if seen[key] || isAsked(st.Text) || st.Weight < userChose && (announces(st.Text) || supposes.MatchString(st.Text)) || forbidden(st.Text) || unreadable(st.Text) {
 			continue
 		}
 		seen[key] = true
