@@ -62,7 +62,13 @@ func (d *digest) goal(tokens int64) []piece {
 	if cur, any := d.currentUser(); any {
 		now := clipName(request(cur), fit)
 		if order, short := d.lastOrder(); short && order.Ref != cur.Ref {
-			now, cur.Ref = now+between(now)+clipName(oneLine(order.Text), maxAsked), order.Ref
+			said := clipName(oneLine(order.Text), maxAsked)
+			if ok && sameEntry(cur.Ref, first.Ref) { // it stands above
+				now = said
+			} else {
+				now += between(now) + said
+			}
+			cur.Ref = order.Ref
 		}
 		if !ok || !sameEntry(cur.Ref, first.Ref) && now != first.Text {
 			l := Line{Text: now, Ref: cur.Ref}

@@ -214,8 +214,8 @@ func TestTenantIsInEveryKey(t *testing.T) {
 	err = pool.QueryRow(context.WithoutCancel(t.Context()), `SELECT array_agg(c.relname ORDER BY c.relname) FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
 		WHERE i.indisunique AND i.indrelid::regclass::text LIKE 'clew\_%' AND i.indrelid::regclass::text != 'clew_schema'
 		AND (SELECT attname FROM pg_attribute WHERE attrelid = i.indrelid AND attnum = i.indkey[0]) != 'tenant'`).Scan(&without)
-	// clew_gateway has nothing of tenants.
-	if err != nil || strings.Join(without, " ") != "clew_gateway_pkey clew_key_pkey" {
+	// clew_gateway and clew_owner have nothing of tenants.
+	if err != nil || strings.Join(without, " ") != "clew_gateway_pkey clew_key_pkey clew_owner_pkey" {
 		t.Errorf("keys without the tenant: %q, %v", without, err)
 	}
 }

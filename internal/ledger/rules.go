@@ -134,7 +134,7 @@ func hasWord(words []string, list map[string]bool) bool {
 func lasts(s string, words []string, pasted bool) bool {
 	for i, w := range words {
 		told := (w == "always" || w == "never") && i > 0 &&
-			(pasted && !asks()[words[i-1]] || tells()[words[i-1]] || i > 1 && words[i-1] == "we" || i+1 < len(words) && thirdPerson(words[i+1]))
+			(pasted && !asks()[words[i-1]] || tells()[words[i-1]] || i > 1 && words[i-1] == "we" || pasted && i+1 < len(words) && thirdPerson(words[i+1]))
 		free := w == "required" && (slices.Contains(words[max(i-2, 0):i], "no") || slices.Contains(words[max(i-2, 0):i], "not"))
 		if told || free {
 			words = slices.Delete(slices.Clone(words), i, i+1)
@@ -329,11 +329,14 @@ func (r *Reader) settled(s string, words []string, first bool) string {
 	n := answerWord.at(words, 0)
 	about := len(subject(s))
 	settles := settleWord.in(s, words)
-	if n == len(words) || about == 0 || !settles && !Directs(s) || isRule(s, words, false) || data(s) {
+	if n == len(words) || about == 0 || onwardWord.in(s, words) || !settles && (yetWord.in(s, words) || !Directs(s)) || isRule(s, words, false) || data(s) {
 		return ""
 	}
 	if first && n > 0 {
 		if asked := text.Sentences(said[len(said)-1]); len(asked) > 0 && asking(asked[len(asked)-1]) {
+			if mayI().MatchString(asked[len(asked)-1]) && !noWord()[words[0]] {
+				return "" // done, it is among what is done
+			}
 			return text.Clip(text.Line(asked[len(asked)-1]), maxText/2) + Answered + s
 		}
 	}
@@ -379,8 +382,10 @@ func (r *Reader) concedes(answer string) {
 
 var (
 	takesOption = text.Pattern(`(?i)^\W*(?:(?:ok|yes|let['’]s|do|go|with|for|take|focus on)[ ,]+)*(?:option|variante|opción|вариант|方案|选项)\s*([a-d1-9])\b`)
-	anOption    = text.Pattern(`(?i)^[\s*_#-]*(?:option |variante |opción |вариант |方案|选项)?\**([a-d1-9])[*\s]*[.):：*—–-][\s*]*(.{8,})$`)
-	concession  = text.Pattern(`(?i)^\W*(?:you['’]re|you are) (?:\w+ly )?(?:right|correct)\b|^\W*(?:agreed|good (?:point|catch|call)|fair (?:point|enough)|my mistake)\b|` +
+	// mayI matches the questions by which an agent asks whether to do something now.
+	mayI       = text.Pattern(`(?i)^\W*(?:and |so )?(?:(?:shall|should|may|can) (?:i|we)|(?:do you )?want me to|would you like me to|soll ich|dois-je|quieres que|мне )\b|吗[?？]$`)
+	anOption   = text.Pattern(`(?i)^[\s*_#-]*(?:option |variante |opción |вариант |方案|选项)?\**([a-d1-9])[*\s]*[.):：*—–-][\s*]*(.{8,})$`)
+	concession = text.Pattern(`(?i)^\W*(?:you['’]re|you are) (?:\w+ly )?(?:right|correct)\b|^\W*(?:agreed|good (?:point|catch|call)|fair (?:point|enough)|my mistake)\b|` +
 		`^\W*(?:(?:du hast|sie haben) recht|(?:tu as|vous avez) raison|tienes razón|(?:ты прав|вы правы)|(?:你|您)?说得对|おっしゃる通り|맞습니다)`)
 )
 

@@ -67,6 +67,11 @@ var (
 		nicht nötig|brauchen wir nicht|fürs erste|on garde|on prend|pas besoin|pour l'instant|nos quedamos con|no hace falta|por ahora|не нужно|пока|
 		оставим|остановимся на`,
 		`就用|先不|不需要|不用|暂时|决定|采用|とりあえず|にしよう|必要ない|일단|필요 없|하기로`)
+	// onwardWord stands in what lets the agent go on, yetWord in what holds until the user says more. noWord begins
+	// an answer that declines.
+	onwardWord = either(`go ahead|go on|proceed|continue|mach weiter|continue*|adelante|продолжай*`, `继续|続けて|계속`)
+	yetWord    = either(`yet|noch nicht|pas encore|todavía no|пока не`, `まだ|아직`)
+	noWord     = text.Words(`no nope nah nein non нет don't`)
 	answerWord = either(`yes|yeah|yep|yup|no|nope|nah|ja|nein|oui|non|sí|да|нет`, ``)
 	// forbidWord begins what is not to be done. wantWord marks what the user wants, wishWord what
 	// is wanted of all later work.

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"unicode/utf8"
 
 	"github.com/tailscale/hujson"
@@ -37,7 +38,7 @@ type node struct {
 // readFile reads a settings file; nil for one that is not there.
 func readFile(path string) (*node, error) {
 	info, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return nil, nil
 	}
 	bad := func(what, hint string) error { return &Error{File: path, Problem: what, Hint: hint} }
