@@ -59,7 +59,7 @@ func (s *seen) fix() said {
 	}
 	if _, ok := s.last("grep", name); !ok {
 		return said{
-			fmt.Sprintf("The pantry has %q: a slip of the pen, most likely. I look how the other recipes write it.", near),
+			fmt.Sprintf("The pantry has %q: a slip of the pen, most likely, which is still to be put right. I look how the other recipes write it.", near),
 			append([]do{{"grep", map[string]any{"pattern": name + "|" + near, "path": "recipes"}}}, reads("recipes/baking.txt", "recipes/soups.txt")...),
 		}
 	}

@@ -132,7 +132,8 @@ func TestCommands(t *testing.T) {
 				t.Bash("python -m pytest tests -k order 2>&1 | head -100", "/opt/bin/python: No module named pytest")
 				t.Bash("npx jest 2>&1 | tail -2", "sh: line 1: npx: command not found")
 				t.Bash("pytest -q one 2>&1 | tail -1", "................  [100%]")
-				t.Bash("bun test | tail", " 1309 pass\n 0 fail")
+				t.Bash("bun test | tail", "error: a test that expects one\n 1309 pass\n 0 fail")
+				t.Bash("ruff check --fix . | tail -1", "Found 2 errors (2 fixed, 0 remaining).")
 				t.Bash("pytest two | grep -c xfail", "4")
 				t.Bash("go vet ./... | head", "")
 				t.Bash("cat .eslintrc; npx eslint . | head", "cat: .eslintrc: No such file or directory")
@@ -140,7 +141,7 @@ func TestCommands(t *testing.T) {
 			},
 			want: []string{
 				"python -m pytest tests -k order: failed test 1/1", "npx jest: failed test 1/1", "pytest -q one: ok test",
-				"bun test: ok test", "pytest two: unknown test", "go vet ./...: ok lint",
+				"bun test: ok test", "ruff check --fix .: ok lint", "pytest two: unknown test", "go vet ./...: ok lint",
 				"npx eslint .: ok lint", "ruff check .: failed lint 1/1",
 			},
 			open: []string{

@@ -57,6 +57,13 @@ var failMark = text.Pattern(`(?m)^\s*(?:--- FAIL|FAIL\b|FAILED\b|not ok \d|npm E
 // is not there.
 var neverRan = text.Pattern(`(?m)^(?:(?:\S*sh|env|make|xargs): (?:line \d+: )?(?:\S*: ){1,2}No such file or directory$|(?:\S*: (?:line \d+: )?){1,3}(?:command not found\b|not found$|No module named \S+$|can't open file ))|^(?:ModuleNotFoundError|ImportError): |^Error: Cannot find module `)
 
+// mended matches the line of a linter that has put right all that it found, noneFailed the sum of Bun's tests where
+// each passed, whatever they have printed.
+var (
+	mended     = text.Pattern(`\bFound \d+ errors? \(\d+ fixed, 0 remaining\)`)
+	noneFailed = text.Pattern(`(?m)^ *[1-9]\d* pass$(?:\n *\d+ (?:skip|todo)$)*\n *0 fail$`)
+)
+
 // passMark matches the lines in which test runners sum up that what ran passed.
 var passMark = text.Pattern(`(?m)^\s*(?:ok\b|OK\b|PASS|[✓✔] |# pass [1-9])|\[100%\]$|\b[1-9]\d* pass$|(?i:\bpassed\b|\bpassing\b|\bsuccess(?:ful|fully|ful!)?\b)|test result: ok|\b0 (?:failed|failures)\b`)
 
