@@ -348,7 +348,7 @@ var (
 	asksState = text.Pattern(`\b(?:git (?:status|branch|push)|gh (?:pr|run|release) (?:view|checks|create|merge))\b`)
 	// These match the commands after which an earlier answer says nothing any more.
 	changesTree   = text.Pattern(`\bgit (?:-C \S+ )?(?:commit|add|reset|restore|checkout|switch|stash|merge|rebase|pull|rm|mv|cherry-pick|revert|apply|am)\b`)
-	changesBranch = text.Pattern(`\bgit (?:-C \S+ )?(?:checkout|switch|worktree|branch +-)`)
+	changesBranch = text.Pattern(`\bgit (?:-C \S+ )?(?:checkout|switch|worktree|branch +-)|\bgh pr checkout\b`)
 	changesHub    = text.Pattern(`\bgit (?:-C \S+ )?push\b|\bgh (?:pr|run|release) (?:merge|create|close|edit|rerun|ready|delete)\b`)
 
 	answers = text.Pattern(`^(?:## |On branch |HEAD detached|Your branch |nothing to commit|\* \S|[MADRCU?]{1,2} +(?:\S+|".*")$|(?:modified|new file|deleted|both modified): |` +
