@@ -120,13 +120,12 @@ var exitMember = text.Pattern(`"exit_?[cC]ode" ?: ?(-?[0-9]{1,10})`)
 // exitOf returns the exit status that a result tells. It stands in the first or
 // the last lines.
 func exitOf(out string) (code int, ok bool) {
-	isObject := strings.HasPrefix(body(out), "{")
 	for _, part := range []string{out[:min(400, len(out))], out[max(0, len(out)-400):]} {
 		if !strings.Contains(part, "xit") && !strings.Contains(part, "eturn") && !strings.Contains(part, " with ") {
 			continue
 		}
 		m := exitLine().FindStringSubmatch(part)
-		if m == nil && isObject {
+		if m == nil && strings.HasPrefix(body(out), "{") {
 			m = exitMember().FindStringSubmatch(part)
 		}
 		if m != nil {
@@ -144,7 +143,7 @@ var leftRunning = text.Pattern(`(?m)^Process running with session ID ([0-9]+)$|\
 // LeftRunning returns the id by which later calls name a command that goes on by its result; "" where it has ended.
 func LeftRunning(result string) string {
 	head := outputMark().FindString(beginning(result))
-	if said := body(result); strings.HasPrefix(said, "{") { // a script of Codex that prints what the tool gave it
+	if said := strings.TrimLeft(result[len(head):], "\n"); strings.HasPrefix(said, "{") { // a script of Codex that prints what the tool gave it
 		r := jsonx.One([]byte(said))
 		if id := string(jsonx.Get(r, "session_id")); allDigits(id) && jsonx.Get(r, "exit_code") == nil {
 			return id

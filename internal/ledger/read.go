@@ -361,10 +361,13 @@ func (r *Reader) command(c call, o outcome) {
 // judged returns what became of a check whose line did not fail: the exit status may be that of
 // another command, or not be told.
 func (l line) judged(o outcome) Status {
-	out := mended().ReplaceAllString(lookAt(o.text), "")
 	sure := o.status == StatusOK && !l.unsure
+	if sure && o.exit != nil {
+		return StatusOK
+	}
+	out := mended().ReplaceAllString(lookAt(o.text), "")
 	switch {
-	case sure && (o.exit != nil || !failedSurely().MatchString(out)):
+	case sure && !failedSurely().MatchString(out):
 		return StatusOK
 	case l.tests && noneFailed().MatchString(out):
 		return StatusOK
