@@ -38,6 +38,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"github.com/clew-dev/clew/internal/agent/files"
@@ -218,48 +219,35 @@ func plural(n int, one, many string) string {
 // maxAnnounced is how many paths are remembered between Effect and Run.
 const maxAnnounced = 4096
 
-// announced remembers where the paths of calls led when Effect told it, so that Run
-// touches that place or none. The zero value is ready for use.
+// announced remembers where the paths of calls led when Effect told it, for each call once, so that Run touches that
+// place or none. The zero value is ready for use.
 type announced struct {
 	mu    sync.Mutex
-	paths map[string]*promise
-}
-
-type promise struct {
-	abs    string
-	calls  int  // that were announced and did not run yet
-	broken bool // the path led to two places: it is not known which the user agreed to
+	paths map[string][]string
 }
 
 func (n *announced) tell(key, abs string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	p := n.paths[key]
-	if p == nil {
-		if n.paths == nil || len(n.paths) >= maxAnnounced {
-			n.paths = map[string]*promise{} // what was forgotten has to be announced again
-		}
-		p = &promise{abs: abs}
-		n.paths[key] = p
+	if n.paths == nil || len(n.paths) >= maxAnnounced {
+		n.paths = map[string][]string{} // what was forgotten has to be announced again
 	}
-	p.calls++
-	p.broken = p.broken || p.abs != abs
+	n.paths[key] = append(n.paths[key], abs)
 }
 
-// keep reports whether a path still leads where it was announced to, for one call.
-// known is false when nothing was announced.
+// keep reports whether a path still leads where it was announced to, for one call; known is false when nothing was
+// announced. Where it led to two places, it is not known which the user agreed to.
 func (n *announced) keep(key, abs string) (same, known bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	p := n.paths[key]
-	if p == nil {
-		return false, false
-	}
-	same = p.abs == abs && !p.broken
-	if p.calls--; p.calls == 0 || !same {
+	all := n.paths[key]
+	same = !slices.ContainsFunc(all, func(was string) bool { return was != abs })
+	if len(all) < 2 || !same {
 		delete(n.paths, key)
+	} else {
+		n.paths[key] = all[1:]
 	}
-	return same, true
+	return same, len(all) > 0
 }
 
 // announce is resolve for Effect.

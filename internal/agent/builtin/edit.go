@@ -8,10 +8,10 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/clew-dev/clew/internal/agent/files"
 	"github.com/clew-dev/clew/internal/agent/tool"
@@ -125,85 +125,61 @@ func (e *editError) Unwrap() error { return ErrArguments }
 // LF in an edit are the same. No other byte changes.
 func apply(content []byte, edits []edit) (out []byte, lines []int, err error) {
 	body, marked := bytes.CutPrefix(content, []byte(bom))
-	f := newFlat(body)
+	flat := unixLines(string(body))
 	spans := make([]span, len(edits))
 	for i, e := range edits {
 		before, after := unixLines(e.Before), unixLines(e.After)
 		if marked {
 			before, after = strings.TrimPrefix(before, bom), strings.TrimPrefix(after, bom)
 		}
-		if spans[i], err = f.find(before, after, i, len(edits)); err != nil {
+		if spans[i], err = find(flat, before, after, i, len(edits)); err != nil {
 			return nil, nil, err
 		}
-	}
-	for _, sp := range spans {
-		lines = append(lines, sp.line)
+		lines = append(lines, lineOf(flat, spans[i].from))
 	}
 	slices.SortStableFunc(spans, func(a, b span) int { return cmp.Compare(a.from, b.from) })
-	for i := 1; i < len(spans); i++ {
-		if a, b := spans[i-1], spans[i]; b.from < a.to {
-			return nil, nil, &editError{
-				fmt.Sprintf("edits %d and %d overlap, at line %d", min(a.nr, b.nr), max(a.nr, b.nr), b.line), "make one edit of them",
-			}
+	out = slices.Clone(content[:len(content)-len(body)])
+	windows := 2*(len(body)-len(flat)) > strings.Count(flat, "\n") // most lines end with CR LF
+	end, at := 0, 0                                                // of the edit before, in flat and in body
+	for i, sp := range spans {
+		if sp.from < end {
+			one, other := spans[i-1].nr, sp.nr
+			return nil, nil, &editError{fmt.Sprintf("edits %d and %d overlap, at line %d", min(one, other), max(one, other), lineOf(flat, sp.from)), "make one edit of them"}
 		}
-	}
-	if marked {
-		out = append(out, bom...)
-	}
-	at := 0
-	for _, sp := range spans {
-		out = append(out, body[at:f.origin(sp.from)]...)
-		after := sp.after
-		if f.windows {
-			after = strings.ReplaceAll(after, "\n", "\r\n")
+		if windows {
+			sp.after = strings.ReplaceAll(sp.after, "\n", "\r\n")
 		}
-		out = append(out, after...)
-		at = f.origin(sp.to)
+		from := origin(body, at, sp.from-end)
+		out = append(append(out, body[at:from]...), sp.after...)
+		end, at = sp.to, origin(body, from, sp.to-sp.from)
 	}
 	return append(out, body[at:]...), lines, nil
 }
 
 func unixLines(s string) string { return strings.ReplaceAll(s, "\r\n", "\n") }
 
-// span is where an edit applies, in the flat text.
+// origin is where one gets to from a place of a text by so many bytes, of which a CR LF is one.
+func origin(body []byte, at, bytes int) int {
+	for ; bytes > 0; bytes-- {
+		if body[at] == '\r' && at+1 < len(body) && body[at+1] == '\n' {
+			at++
+		}
+		at++
+	}
+	return at
+}
+
+func lineOf(flat string, at int) int { return 1 + strings.Count(flat[:at], "\n") }
+
+// span is where an edit applies, in the text whose lines end with LF.
 type span struct {
 	from, to int
 	after    string
-	line, nr int
+	nr       int
 }
-
-// flat is a text whose lines all end with LF, and where each CR was.
-type flat struct {
-	text    string
-	crs     []int // the LFs before which a CR was taken out
-	windows bool  // most lines end with CR LF
-}
-
-func newFlat(body []byte) *flat {
-	f := &flat{}
-	out := make([]byte, 0, len(body))
-	all := 0
-	for i, c := range body {
-		if c == '\r' && i+1 < len(body) && body[i+1] == '\n' {
-			f.crs = append(f.crs, len(out))
-			continue
-		}
-		if c == '\n' {
-			all++
-		}
-		out = append(out, c)
-	}
-	f.text, f.windows = string(out), 2*len(f.crs) > all
-	return f
-}
-
-// origin returns where a place of the flat text is in the file.
-func (f *flat) origin(at int) int { return at + sort.SearchInts(f.crs, at) }
-
-func (f *flat) line(at int) int { return 1 + strings.Count(f.text[:at], "\n") }
 
 // find finds the one place of edit nr of all.
-func (f *flat) find(before, after string, nr, all int) (span, error) {
+func find(flat, before, after string, nr, all int) (span, error) {
 	which := "oldText"
 	if all > 1 {
 		which = fmt.Sprintf("oldText of edit %d", nr+1)
@@ -217,7 +193,7 @@ func (f *flat) find(before, after string, nr, all int) (span, error) {
 	const most = 10_000
 	var places []int
 	for at := 0; len(places) < most; {
-		k := strings.Index(f.text[at:], before)
+		k := strings.Index(flat[at:], before)
 		if k < 0 {
 			break
 		}
@@ -226,13 +202,13 @@ func (f *flat) find(before, after string, nr, all int) (span, error) {
 	}
 	switch len(places) {
 	case 1:
-		return span{places[0], places[0] + len(before), after, f.line(places[0]), nr + 1}, nil
+		return span{places[0], places[0] + len(before), after, nr + 1}, nil
 	case 0:
-		return span{}, f.missing(which, before, after)
+		return span{}, missing(flat, which, before, after)
 	}
 	lines := make([]int, 0, 6)
 	for _, at := range places[:min(6, len(places))] {
-		lines = append(lines, f.line(at))
+		lines = append(lines, lineOf(flat, at))
 	}
 	where := lineList(lines)
 	if len(places) > len(lines) {
@@ -242,42 +218,36 @@ func (f *flat) find(before, after string, nr, all int) (span, error) {
 }
 
 // missing says that a text is not there, and what is there instead.
-func (f *flat) missing(which, before, after string) error {
+func missing(flat, which, before, after string) error {
 	e := &editError{which + " is not in the file", "read the file again and copy the text exactly"}
-	if at, ok := f.loose(before); ok {
-		e.hint = fmt.Sprintf("with other spaces, tabs or line breaks it is at line %d: read that again and copy it exactly", f.line(at))
-	} else if k := strings.Index(f.text, after); len(after) >= 8 && k >= 0 {
-		e.hint = fmt.Sprintf("newText is there already, at line %d: the edit may have been made before", f.line(k))
+	if at, ok := loose(flat, before); ok {
+		e.hint = fmt.Sprintf("with other spaces, tabs or line breaks it is at line %d: read that again and copy it exactly", lineOf(flat, at))
+	} else if k := strings.Index(flat, after); len(after) >= 8 && k >= 0 {
+		e.hint = fmt.Sprintf("newText is there already, at line %d: the edit may have been made before", lineOf(flat, k))
 	}
 	return e
 }
 
 // loose finds a text where white space does not count.
-func (f *flat) loose(s string) (at int, ok bool) {
-	squeeze := func(s string) (string, []int) {
-		var out strings.Builder
-		var from []int
-		for i, r := range s {
-			if !unicode.IsSpace(r) {
-				size := out.Len()
-				out.WriteRune(r)
-				for range out.Len() - size {
-					from = append(from, i)
-				}
+func loose(flat, s string) (at int, ok bool) {
+	want := strings.Join(strings.Fields(s), "")
+	if want == "" || len(flat) > files.MaxDiff {
+		return 0, false
+	}
+	left := strings.Index(strings.Join(strings.Fields(flat), ""), want)
+	if left < 0 {
+		return 0, false
+	}
+	for {
+		r, size := utf8.DecodeRuneInString(flat[at:])
+		if !unicode.IsSpace(r) {
+			if left <= 0 {
+				return at, true
 			}
+			left -= size
 		}
-		return out.String(), from
+		at += size
 	}
-	want, _ := squeeze(s)
-	if want == "" || len(f.text) > files.MaxDiff {
-		return 0, false
-	}
-	text, from := squeeze(f.text)
-	k := strings.Index(text, want)
-	if k < 0 {
-		return 0, false
-	}
-	return from[k], true
 }
 
 // lineList names lines: "line 3", "lines 3, 7 and 9".

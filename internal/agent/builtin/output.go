@@ -230,6 +230,7 @@ var said = []struct {
 	{fs.ErrPermission, "the system does not allow it", "the user would have to change the permissions"},
 	{syscall.ENAMETOOLONG, "the name is longer than the system takes", "take a shorter one"},
 	{syscall.ENOTDIR, "a part of the path is a file, not a folder", "look at the folder above with ls"},
+	{syscall.ELOOP, "its symbolic links lead round in a circle", "use bash, if it has to be"},
 	{syscall.ENOSPC, "the disk is full", "tell the user, who has to make room"},
 	{syscall.EROFS, "the file system can only be read", "write elsewhere, or tell the user"},
 	{fs.ErrClosed, "the session is closed", ""},

@@ -116,55 +116,33 @@ func (s *Set) below(name string) (string, bool) {
 
 // realPath resolves the symbolic links of an absolute path, as far as it exists. What
 // does not exist is taken as it is written, the target of a link too.
-func realPath(name string) (string, error) {
-	const sep = string(filepath.Separator)
-	split := func(p string) []string {
-		return strings.FieldsFunc(p[len(filepath.VolumeName(p)):], func(r rune) bool { return r < utf8.RuneSelf && os.IsPathSeparator(uint8(r)) })
-	}
-	at, todo := filepath.VolumeName(name)+sep, split(name)
-	links, missing := 0, false
-	for len(todo) > 0 {
-		part := todo[0]
-		todo = todo[1:]
-		switch {
-		case part == ".":
-			continue
-		case part == ".." && missing:
-			return "", fs.ErrNotExist
-		case part == "..":
-			at = filepath.Dir(at)
-			continue
-		}
-		next := filepath.Join(at, part)
-		if missing {
-			at = next
-			continue
-		}
-		info, err := os.Lstat(next)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			at, missing = next, true
-		case err != nil:
-			return "", err
-		case info.Mode()&fs.ModeSymlink != 0:
-			if links++; links > maxLinks {
-				return "", refused("its symbolic links lead round in a circle")
-			}
-			target, err := os.Readlink(next)
-			if err != nil {
-				return "", err
-			}
-			if filepath.IsAbs(target) {
-				at = filepath.VolumeName(target) + sep
-			}
-			todo = append(split(target), todo...)
-		case !info.IsDir() && len(todo) > 0:
-			return "", &fs.PathError{Op: "open", Path: next, Err: syscall.ENOTDIR}
-		default:
-			at = next
+func realPath(name string) (string, error) { return follow(name, 0) }
+
+func follow(name string, links int) (string, error) {
+	real, err := filepath.EvalSymlinks(name)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if _, why := os.Stat(name); why != nil { // the system's words
+			err = why
 		}
 	}
-	return at, nil
+	if !errors.Is(err, fs.ErrNotExist) || filepath.Dir(name) == name {
+		return real, err
+	}
+	dir, err := follow(filepath.Dir(name), links)
+	if err != nil {
+		return "", err
+	}
+	at := filepath.Join(dir, filepath.Base(name))
+	target, err := os.Readlink(at)
+	switch {
+	case err != nil: // there is nothing
+		return at, nil
+	case links == maxLinks:
+		return "", syscall.ELOOP
+	case !filepath.IsAbs(target):
+		target = filepath.Join(dir, target)
+	}
+	return follow(target, links+1)
 }
 
 // special reports whether an absolute path is one of the system's own.

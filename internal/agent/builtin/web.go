@@ -48,6 +48,7 @@ const (
 	webRedirects = 5
 	webCells     = 1 << 18 // of the tables of a page
 	webColumns   = 500
+	webSpan      = 20 // columns or rows of a cell
 	webNested    = 12 // lists and quotes inside each other
 )
 
@@ -220,13 +221,11 @@ func pageText(ctx context.Context, data []byte) (string, error) {
 	return string(page), err
 }
 
-// grid is how large a table becomes.
+// grid is how large a table becomes at most.
 type grid struct {
-	rows, columns, row int          // row counts the columns of the current one
-	tallest, hanging   int          // rows that a cell spans, and columns of cells that span rows
-	spans              []*html.Node // the cells that are larger than one
-	plain              int          // columns without spans
-	cells              int          // of the current row, without spans
+	rows, columns int
+	row           int // columns of the current one
+	hanging       int // columns of cells that span rows, which move what is below them
 }
 
 // tame changes what would make the Markdown of a page many times as long as the page: large tables, in which rows are
@@ -240,18 +239,13 @@ func tame(n *html.Node, g *grid, depth int, cells *int) {
 	case atom.Table:
 		g = &grid{}
 	case atom.Tr:
-		g.rows++
-		g.row, g.cells = 0, 0
+		g.rows, g.row = g.rows+1, 0
 	case atom.Td, atom.Th:
 		wide, tall := spanOf(n, "colspan"), spanOf(n, "rowspan")
-		g.row, g.cells = g.row+wide, g.cells+1
-		g.columns, g.plain, g.tallest = max(g.columns, g.row), max(g.plain, g.cells), max(g.tallest, tall)
-		if tall > 1 {
+		if g.row += wide; tall > 1 {
 			g.hanging += wide
 		}
-		if wide > 1 || tall > 1 {
-			g.spans = append(g.spans, n)
-		}
+		g.columns = max(g.columns, g.row)
 	case atom.Ul, atom.Ol, atom.Blockquote:
 		if depth++; depth > webNested {
 			n.Data, n.DataAtom = "div", atom.Div
@@ -264,13 +258,7 @@ func tame(n *html.Node, g *grid, depth int, cells *int) {
 	if n.DataAtom != atom.Table {
 		return
 	}
-	rows, columns := g.rows+g.tallest, g.columns+g.hanging
-	if columns > webColumns || rows*columns > *cells {
-		for _, cell := range g.spans {
-			cell.Attr = nil
-		}
-		rows, columns = g.rows, g.plain
-	}
+	rows, columns := g.rows+webSpan, g.columns+g.hanging
 	if columns > webColumns || rows*columns > *cells {
 		n.Data, n.DataAtom = "div", atom.Div
 		return
@@ -278,14 +266,18 @@ func tame(n *html.Node, g *grid, depth int, cells *int) {
 	*cells -= rows * columns
 }
 
-// spanOf is how many columns or rows a cell takes.
+// span is how many columns or rows a cell takes. One that says too many takes one.
 func spanOf(cell *html.Node, name string) int {
-	for _, a := range cell.Attr {
-		if n, err := strconv.Atoi(a.Val); a.Key == name && err == nil {
-			return max(1, min(n, webCells))
-		}
+	i := slices.IndexFunc(cell.Attr, func(a html.Attribute) bool { return a.Key == name })
+	if i < 0 {
+		return 1
 	}
-	return 1
+	n, err := strconv.Atoi(cell.Attr[i].Val)
+	if err != nil || n > webSpan {
+		cell.Attr[i].Val = "1"
+		return 1
+	}
+	return max(1, n)
 }
 
 // markdown reads HTML, without pictures, scripts and what is there for programs.
