@@ -58,6 +58,7 @@ import (
 	"sync"
 
 	"github.com/clew-dev/clew/internal/agent/tool"
+	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/internal/vfs"
 )
 
@@ -103,7 +104,6 @@ type Config struct {
 type Guard struct {
 	where scope
 	odd   bool // the shell is not one of the family of sh
-	fold  bool
 
 	allow, ask, deny []rule // of the Config; they stay
 
@@ -124,24 +124,21 @@ func New(c Config) (*Guard, error) {
 	if c.Home != "" && !filepath.IsAbs(c.Home) {
 		return nil, fmt.Errorf("permissions need the absolute path of the home folder, not %q; give it, or none", c.Home)
 	}
-	g := &Guard{
-		mode: mode, odd: c.PowerShell, fold: runtime.GOOS == "windows" || runtime.GOOS == "darwin",
-		where: scope{dir: vfs.Real(c.Dir)},
-	}
+	g := &Guard{mode: mode, odd: c.PowerShell, where: scope{dir: vfs.Real(c.Dir), fold: runtime.GOOS == "windows" || runtime.GOOS == "darwin"}}
 	if c.Home != "" {
 		g.where.home = vfs.Real(c.Home)
 	}
 	if c.fold != nil {
-		g.fold = *c.fold
+		g.where.fold = *c.fold
 	}
-	if g.deny, err = compileAll(c.Rules.Deny, denyList, g.where); err != nil {
-		return nil, err
-	}
-	if g.ask, err = compileAll(c.Rules.Ask, askList, g.where); err != nil {
-		return nil, err
-	}
-	if g.allow, err = compileAll(c.Rules.Allow, allowList, g.where); err != nil {
-		return nil, err
+	for _, l := range []struct {
+		to    *[]rule
+		texts []string
+		name  list
+	}{{&g.deny, c.Rules.Deny, denyList}, {&g.ask, c.Rules.Ask, askList}, {&g.allow, c.Rules.Allow, allowList}} {
+		if *l.to, err = compileAll(l.texts, l.name, g.where); err != nil {
+			return nil, err
+		}
 	}
 	return g, nil
 }
@@ -234,10 +231,10 @@ func (q *question) decide() Decision {
 func (q *question) strike(rules []rule) *rule {
 	for i := range rules {
 		r := &rules[i]
-		if r.bare(q.name) || slices.ContainsFunc(q.paths, func(p []string) bool { return r.at(q.name, p, q.fold) }) {
+		if r.bare(q.name) || slices.ContainsFunc(q.paths, func(p []string) bool { return r.at(q.name, p) }) {
 			return r
 		}
-		if r.commands(q.name, q.e) && slices.ContainsFunc(q.commandsSeen().texts, r.matches) {
+		if r.commands(q.name, q.e) && slices.ContainsFunc(q.commandsSeen().texts, r.lines.MatchString) {
 			return r
 		}
 	}
@@ -283,7 +280,7 @@ func (q *question) touch() Decision {
 	for i, p := range q.paths {
 		var one Decision
 		hidden := secret(p[q.within(p):])
-		at := q.eachAllow(func(r *rule) bool { return r.at(q.name, p, false) && (!hidden || r.exact()) })
+		at := q.eachAllow(func(r *rule) bool { return r.at(q.name, p) && (!hidden || r.exact()) })
 		switch {
 		case at != nil:
 			one = allowedBy(at)
@@ -360,7 +357,7 @@ func (q *question) commands() Decision {
 	if q.blank() {
 		return Decision{Answer: Ask, Reason: "there is no command in it"}
 	}
-	if r := q.eachAllow(func(r *rule) bool { return r.commands(q.name, q.e) && r.whole(q.e.Command) }); r != nil {
+	if r := q.eachAllow(func(r *rule) bool { return r.commands(q.name, q.e) && r.isLine(q.e.Command) }); r != nil {
 		return allowedBy(r)
 	}
 	found, err := strictly(q.e.Command)
@@ -418,11 +415,6 @@ func (q *question) what() string {
 
 // display makes a text fit into a sentence: one line, not too long.
 func display(s string) string {
-	const most = 120
 	s = strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), string(unknown), "…")
-	s = strings.Join(strings.FieldsFunc(s, isBreak), " ")
-	if r := []rune(s); len(r) > most {
-		s = string(r[:most]) + "…"
-	}
-	return s
+	return text.Clip(strings.Join(strings.FieldsFunc(s, isBreak), " "), 120)
 }

@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -46,195 +47,183 @@ type command struct {
 
 // strictly returns the simple commands of a line when nothing else in it does
 // anything. The error says what does.
-func strictly(line string) ([]command, error) {
+func strictly(line string) (found []command, err error) {
 	f, err := parse(line)
 	if err != nil {
 		return nil, err
 	}
-	var s strict
-	s.all(f.Stmts)
-	if s.err == nil && len(s.found) == 0 {
-		s.err = errors.New("there is no command in it")
-	}
-	return s.found, s.err
-}
-
-type strict struct {
-	found []command
-	err   error // the first
-}
-
-func (s *strict) refuse(what string) {
-	if s.err == nil {
-		s.err = errors.New("it has " + what + ", which only a rule with the whole line can allow")
-	}
-}
-
-func (s *strict) all(list []*syntax.Stmt) {
-	for _, st := range list {
-		s.statement(st)
-	}
-}
-
-func (s *strict) statement(st *syntax.Stmt) {
-	if st.Background || st.Coprocess || st.Disown {
-		s.refuse("a background job")
-	}
-	for _, r := range st.Redirs {
-		s.redirection(r)
-	}
-	switch c := st.Cmd.(type) {
-	case *syntax.CallExpr:
-		s.call(c)
-	case *syntax.BinaryCmd:
-		s.statement(c.X)
-		s.statement(c.Y)
-	case *syntax.Block:
-		s.all(c.Stmts)
-	case *syntax.Subshell:
-		s.all(c.Stmts)
-	case *syntax.IfClause:
-		for ; c != nil; c = c.Else {
-			s.all(c.Cond)
-			s.all(c.Then)
+	refuse := func(what string) {
+		if what != "" && err == nil {
+			err = errors.New("it has " + what + ", which only a rule with the whole line can allow")
 		}
-	case *syntax.WhileClause:
-		s.all(c.Cond)
-		s.all(c.Do)
-	case nil:
-		s.refuse("a redirection without a command")
-	default:
-		s.refuse("more than commands, if and while: a loop over words, a function, a test or the like")
 	}
+	syntax.Walk(f, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.File, *syntax.BinaryCmd, *syntax.Block, *syntax.Subshell, *syntax.IfClause, *syntax.WhileClause, *syntax.Comment, nil:
+			return true
+		case *syntax.Stmt:
+			if n.Background || n.Coprocess || n.Disown {
+				refuse("a background job")
+			}
+			if n.Cmd == nil {
+				refuse("a redirection without a command")
+			}
+			return true
+		case *syntax.Redirect:
+			if !touchesNothing(n) {
+				refuse("a redirection")
+			}
+		case *syntax.CallExpr:
+			c, what := simpleCommand(n)
+			refuse(what)
+			found = append(found, c)
+		default:
+			refuse("more than commands, if and while: a loop over words, a function, a test or the like")
+		}
+		return false
+	})
+	if err == nil && len(found) == 0 {
+		err = errors.New("there is no command in it")
+	}
+	return found, err
 }
 
-// redirection takes those that touch no file: 2>&1, >/dev/null.
-func (s *strict) redirection(r *syntax.Redirect) {
-	target, ok := plain(r.Word)
+// touchesNothing reports whether a redirection touches no file: 2>&1, >/dev/null.
+func touchesNothing(r *syntax.Redirect) bool {
 	number := func(n string) bool { return n != "" && strings.Trim(n, "0123456789") == "" }
-	if r.N != nil && !number(r.N.Value) || !ok {
-		s.refuse("a redirection")
-		return
+	target := readWord(r.Word)
+	if r.N != nil && !number(r.N.Value) || !target.plain {
+		return false
 	}
 	switch r.Op {
 	case syntax.DplIn, syntax.DplOut:
-		ok = target == "-" || number(strings.TrimSuffix(target, "-"))
+		return target.text == "-" || number(strings.TrimSuffix(target.text, "-"))
 	case syntax.RdrIn, syntax.RdrOut, syntax.AppOut, syntax.RdrClob, syntax.RdrAll, syntax.AppAll:
-		ok = target == "/dev/null"
+		return target.text == "/dev/null"
 	default:
-		ok = false
-	}
-	if !ok {
-		s.refuse("a redirection")
+		return false
 	}
 }
 
-func (s *strict) call(c *syntax.CallExpr) {
-	var b strings.Builder
-	for _, a := range c.Assigns {
-		value := ""
-		ok := a.Value == nil
-		if !ok {
-			value, ok = plain(a.Value)
-		}
-		if !ok || a.Append || a.Naked || a.Index != nil || a.Array != nil {
-			s.refuse("an assignment of a value that is not written out")
-			return
-		}
-		b.WriteString(a.Name.Value + "=" + quoted(value) + " ")
+// simpleCommand reads a command, and says what in it does more.
+func simpleCommand(c *syntax.CallExpr) (cmd command, more string) {
+	set, plain := assignments(c)
+	if !plain {
+		return cmd, "an assignment of a value that is not written out"
 	}
-	cmd := command{prefix: b.Len()}
-	for i, w := range c.Args {
-		said, opaque := wordText(w)
-		if opaque != "" {
-			s.refuse(opaque)
-			return
-		}
-		if i == 0 {
-			var ok bool
-			if cmd.name, ok = plain(w); !ok {
-				s.refuse("a command whose name is not written out")
-				return
-			}
-		} else {
+	var b strings.Builder
+	b.WriteString(set)
+	cmd.prefix = b.Len()
+	for i, arg := range c.Args {
+		w := readWord(arg)
+		switch {
+		case w.opaque != "":
+			return cmd, w.opaque
+		case i > 0:
 			b.WriteByte(' ')
+		case !w.plain:
+			return cmd, "a command whose name is not written out"
+		default:
+			cmd.name = w.text
 		}
-		one := readWord(w)
-		one.text, one.at = said, b.Len()
-		b.WriteString(quoted(said))
-		one.end = b.Len()
-		cmd.words = append(cmd.words, one)
+		w.at = b.Len()
+		b.WriteString(quoted(w.text))
+		w.end = b.Len()
+		cmd.words = append(cmd.words, w)
 	}
 	cmd.text = strings.TrimSuffix(b.String(), " ")
 	cmd.prefix = min(cmd.prefix, len(cmd.text))
-	s.found = append(s.found, cmd)
+	return cmd, ""
 }
 
-// plain returns a word that is known as it stands: it has no variable in it, and
-// nothing that is replaced by names of files, by a home folder, or by several words.
-func plain(w *syntax.Word) (string, bool) {
-	for i, part := range w.Parts {
-		l, ok := part.(*syntax.Lit)
-		if !ok {
-			continue
+// assignments are those before a command, as its text has them, and whether that says all.
+func assignments(c *syntax.CallExpr) (text string, plain bool) {
+	plain = true
+	for _, a := range c.Assigns {
+		value := word{plain: true}
+		if a.Value != nil {
+			value = readWord(a.Value)
 		}
-		open := strings.NewReplacer(`\\`, "", `\*`, "", `\?`, "", `\[`, "", `\{`, "", `\~`, "").Replace(l.Value)
-		if strings.ContainsAny(open, "*?{") || i == 0 && strings.HasPrefix(open, "~") ||
-			strings.Contains(open, "[") && (len(w.Parts) > 1 || open != "[") {
-			return "", false
+		plain = plain && value.plain && !a.Append && !a.Naked && a.Index == nil && a.Array == nil
+		text += a.Name.Value + "="
+		if a.Value != nil {
+			text += quoted(value.text)
 		}
+		text += " "
 	}
-	text, opaque := wordText(w)
-	return text, opaque == "" && !strings.ContainsRune(text, unknown)
+	return text, plain
 }
 
-// wordText returns a word without its quotes, with unknown for the value of a
-// variable. opaque says what is in it that does more than stand for a value, or for
-// one that is not seen.
-func wordText(w *syntax.Word) (text, opaque string) {
+// A word is one of a command, as a shell reads it.
+type word struct {
+	text    string // without quotes, with unknown for the value of a variable
+	at, end int    // where it is in the command's text
+	glob    bool   // files may come in its place
+	open    string // what may stand in it and is not known; "" for nothing
+	// opaque says what is in it that does more than stand for a value, or for one that is not seen.
+	opaque string
+	// plain says that it is known as it stands: it has no variable in it, and nothing that is replaced by names of
+	// files, by a home folder, or by several words.
+	plain bool
+}
+
+// escaped are characters that mean nothing to the shell.
+var escaped = strings.NewReplacer(`\\`, "", `\*`, "", `\?`, "", `\[`, "", `\{`, "", `\~`, "")
+
+func readWord(w *syntax.Word) (out word) {
 	var b strings.Builder
-	opaque = partsText(&b, w.Parts, false)
-	return b.String(), opaque
-}
-
-func partsText(b *strings.Builder, parts []syntax.WordPart, quoted bool) (opaque string) {
 	note := func(what string) {
 		b.WriteRune(unknown)
-		if opaque == "" {
-			opaque = what
+		out.opaque = cmp.Or(out.opaque, what)
+	}
+	more := false // words, or a home folder, come in its place
+	var read func(parts []syntax.WordPart, quoted bool)
+	read = func(parts []syntax.WordPart, quoted bool) {
+		for i, part := range parts {
+			switch p := part.(type) {
+			case *syntax.Lit:
+				unescape(&b, p.Value, quoted)
+				if quoted {
+					continue
+				}
+				bare := escaped.Replace(p.Value)
+				out.glob = out.glob || strings.ContainsAny(bare, "*?") || strings.Contains(bare, "[") && (len(parts) > 1 || bare != "[")
+				more = more || strings.Contains(bare, "{") || i == 0 && strings.HasPrefix(bare, "~")
+				if strings.Contains(strings.ReplaceAll(bare, "{}", ""), "{") {
+					out.open = "braces"
+				}
+			case *syntax.SglQuoted:
+				if p.Dollar {
+					note("a quotation of the form $'…'")
+				} else {
+					b.WriteString(p.Value)
+				}
+			case *syntax.DblQuoted:
+				if p.Dollar {
+					note("a quotation of the form $\"…\"")
+				} else {
+					read(p.Parts, true)
+				}
+			case *syntax.ParamExp:
+				if p.Param == nil || !strings.Contains("?#$!", p.Param.Value) { // these are numbers
+					out.open = "a variable"
+				}
+				if simple(p) {
+					b.WriteRune(unknown)
+				} else {
+					note("a variable that is changed where it is used")
+				}
+			case *syntax.CmdSubst, *syntax.ProcSubst:
+				note("a command in a command")
+			default:
+				note("arithmetic or a pattern of the shell")
+			}
 		}
 	}
-	for _, part := range parts {
-		switch p := part.(type) {
-		case *syntax.Lit:
-			unescape(b, p.Value, quoted)
-		case *syntax.SglQuoted:
-			if p.Dollar {
-				note("a quotation of the form $'…'")
-				continue
-			}
-			b.WriteString(p.Value)
-		case *syntax.DblQuoted:
-			if p.Dollar {
-				note("a quotation of the form $\"…\"")
-				continue
-			}
-			if inner := partsText(b, p.Parts, true); opaque == "" {
-				opaque = inner
-			}
-		case *syntax.ParamExp:
-			if !simple(p) {
-				note("a variable that is changed where it is used")
-				continue
-			}
-			b.WriteRune(unknown)
-		case *syntax.CmdSubst, *syntax.ProcSubst:
-			note("a command in a command")
-		default:
-			note("arithmetic or a pattern of the shell")
-		}
-	}
-	return opaque
+	read(w.Parts, false)
+	out.text = b.String()
+	out.plain = !out.glob && !more && out.opaque == "" && !strings.ContainsRune(out.text, unknown)
+	return out
 }
 
 // simple reports whether an expansion is a variable's value and no more: $name or

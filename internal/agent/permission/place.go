@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -12,17 +13,17 @@ import (
 type scope struct {
 	dir  string // the project, without symbolic links
 	home string // likewise; "" where it is not known
+	fold bool   // small and capital letters are the same in names of files
 }
 
 // A place is a set of paths: what matches rest below base.
 type place struct {
-	base []string // names, as they are
-	rest []string // patterns of names
+	base []string       // names, as they are
+	rest []string       // patterns of names
+	re   *regexp.Regexp // all of them
 }
 
 const anyFolders = "**"
-
-func isAnyFolders(name string) bool { return name == anyFolders }
 
 func hasWild(name string) bool { return strings.ContainsAny(name, "*?") }
 
@@ -38,10 +39,33 @@ func (s scope) places(pattern string, in list) ([]place, error) {
 	// names. But a rule that allows a part of the project does not allow what a link
 	// there points to: whoever wrote the project made it.
 	stop := func(real []string) bool { return in == allowList && inside(dir, real) }
+	found := []place{p}
 	if real := p.real(stop); !slices.Equal(real.base, p.base) {
-		return []place{p, real}, nil
+		found = append(found, real)
 	}
-	return []place{p}, nil
+	for i := range found {
+		re := regexp.QuoteMeta(slashed(found[i].base))
+		for _, name := range p.rest {
+			if name == anyFolders {
+				re += `(?:/[^/]+)*`
+			} else {
+				re += "/" + expr(name, "[^/]", "[^/]")
+			}
+		}
+		if s.fold && in != allowList {
+			re = "(?i:" + re + ")"
+		}
+		found[i].re = whole(re)
+	}
+	return found, nil
+}
+
+// slashed is a path of names.
+func slashed(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	return "/" + strings.Join(names, "/")
 }
 
 // parse reads a pattern.
@@ -102,21 +126,6 @@ func (p place) real(stop func(real []string) bool) place {
 		}
 	}
 	return out
-}
-
-// has reports whether a path is in the place. fold takes small and capital letters
-// for the same.
-func (p place) has(path []string, fold bool) bool {
-	same := func(a, b string) bool { return a == b || fold && strings.EqualFold(a, b) }
-	if len(path) < len(p.base) || !slices.EqualFunc(p.base, path[:len(p.base)], same) {
-		return false
-	}
-	return wild(p.rest, path[len(p.base):], isAnyFolders, func(pattern, name string) bool {
-		if fold {
-			pattern, name = strings.ToLower(pattern), strings.ToLower(name)
-		}
-		return wildName(pattern, name)
-	})
 }
 
 // names returns the names in a path, with the volume of Windows first.

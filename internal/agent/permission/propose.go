@@ -56,7 +56,7 @@ func (q *question) working(rules []string) []string {
 func (q *question) proposePlaces(pattern func(path string) string) []string {
 	var rules []string
 	for i, p := range q.paths {
-		if at := q.eachAllow(func(r *rule) bool { return r.at(q.name, p, false) && (r.exact() || !secret(p[q.within(p):])) }); at != nil {
+		if at := q.eachAllow(func(r *rule) bool { return r.at(q.name, p) && (r.exact() || !secret(p[q.within(p):])) }); at != nil {
 			continue
 		}
 		if text := q.name + "(" + pattern(q.e.Paths[i]) + ")"; !slices.Contains(rules, text) {

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-
-	"mvdan.cc/sh/v3/syntax"
 )
 
 const (
@@ -429,39 +427,3 @@ var hazards = sync.OnceValue(func() map[string]string {
 	}
 	return m
 })
-
-// A word is one of a command.
-type word struct {
-	text    string // without quotes
-	at, end int    // where it is in the command's text
-	glob    bool   // files may come in its place
-	open    string // what may stand in it and is not known; "" for nothing
-}
-
-// readWord finds out what a shell would put into a word.
-func readWord(w *syntax.Word) (out word) {
-	var look func(parts []syntax.WordPart, quoted bool)
-	look = func(parts []syntax.WordPart, quoted bool) {
-		for _, part := range parts {
-			switch p := part.(type) {
-			case *syntax.Lit:
-				bare := strings.NewReplacer(`\\`, "", `\*`, "", `\?`, "", `\[`, "", `\{`, "").Replace(p.Value)
-				if quoted {
-					continue
-				}
-				out.glob = out.glob || strings.ContainsAny(bare, "*?") || strings.Contains(bare, "[") && bare != "["
-				if strings.Contains(strings.ReplaceAll(bare, "{}", ""), "{") {
-					out.open = "braces"
-				}
-			case *syntax.DblQuoted:
-				look(p.Parts, true)
-			case *syntax.ParamExp:
-				if p.Param == nil || !strings.Contains("?#$!", p.Param.Value) { // these are numbers
-					out.open = "a variable"
-				}
-			}
-		}
-	}
-	look(w.Parts, false)
-	return out
-}

@@ -3,7 +3,9 @@ package permission
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -37,9 +39,10 @@ const (
 // A rule is one rule, ready to be held against calls.
 type rule struct {
 	text    string
-	name    string // a pattern for names of tools
-	pattern bool   // there is one
-	command string // for Shell
+	tools   *regexp.Regexp // their names
+	pattern bool           // there is one
+	command string         // the pattern, for Shell
+	lines   *regexp.Regexp // the same
 	places  []place
 }
 
@@ -91,13 +94,7 @@ func isNameRune(r rune) bool {
 }
 
 // shown returns a text for an error, short and in quotes.
-func shown(s string) string {
-	const most = 80
-	if r := []rune(s); len(r) > most {
-		s = string(r[:most]) + "…"
-	}
-	return fmt.Sprintf("%q", s)
-}
+func shown(s string) string { return strconv.Quote(display(s)) }
 
 // compile makes a rule ready for a list.
 func compile(text string, in list, where scope) (rule, error) {
@@ -105,7 +102,7 @@ func compile(text string, in list, where scope) (rule, error) {
 	if err != nil {
 		return rule{}, err
 	}
-	r := rule{text: strings.TrimSpace(text), name: name, pattern: has}
+	r := rule{text: strings.TrimSpace(text), tools: whole(expr(name, ".", "")), pattern: has}
 	switch {
 	case !has:
 	case name == Shell && pattern == "*":
@@ -114,7 +111,10 @@ func compile(text string, in list, where scope) (rule, error) {
 		if in == allowList && strings.HasPrefix(pattern, "*") {
 			err = errors.New("it would allow any command that has an argument to its liking; begin with the name of a command, or write bash alone for all")
 		}
-		r.command = pattern
+		r.command, r.lines = pattern, whole(expr(pattern, ".", `\?`))
+		if alone, ok := strings.CutSuffix(pattern, " *"); ok {
+			r.lines = whole(expr(alone, ".", `\?`) + "( .*)?")
+		}
 	default:
 		r.places, err = where.places(pattern, in)
 	}
@@ -137,24 +137,16 @@ func compileAll(texts []string, in list, where scope) ([]rule, error) {
 }
 
 // bare reports whether the rule is about all calls of a tool.
-func (r *rule) bare(name string) bool { return !r.pattern && wildText(r.name, name) }
+func (r *rule) bare(name string) bool { return !r.pattern && r.tools.MatchString(name) }
 
 // commands reports whether the rule is about some commands of a call.
 func (r *rule) commands(name string, e tool.Effect) bool {
-	return r.command != "" && r.name == name && e.Kind == tool.Run
+	return r.command != "" && name == Shell && e.Kind == tool.Run
 }
 
 // at reports whether the rule names a place.
-func (r *rule) at(name string, path []string, fold bool) bool {
-	if len(r.places) == 0 || !wildText(r.name, name) {
-		return false
-	}
-	for _, p := range r.places {
-		if p.has(path, fold) {
-			return true
-		}
-	}
-	return false
+func (r *rule) at(name string, path []string) bool {
+	return r.tools.MatchString(name) && slices.ContainsFunc(r.places, func(p place) bool { return p.re.MatchString(slashed(path)) })
 }
 
 // exact reports whether the rule names one place, without any sign for more.
@@ -188,75 +180,29 @@ func ParseMode(name string) (Mode, error) {
 	if name == "" {
 		return ModeAsk, nil
 	}
-	var names []string
-	for _, m := range Modes() {
-		if name == string(m) {
-			return m, nil
-		}
-		names = append(names, string(m))
+	if m := Mode(name); slices.Contains(Modes(), m) {
+		return m, nil
 	}
-	return "", fmt.Errorf("there is no permission mode %q; there are %s", name, strings.Join(names, ", "))
+	return "", fmt.Errorf("there is no permission mode %q; there are %s", name, strings.Trim(strings.ReplaceAll(fmt.Sprint(Modes()), " ", ", "), "[]"))
 }
 
-// wild reports whether a pattern matches all of a text, where star(p) says which
-// elements of the pattern stand for any number of elements, and one(p, t) whether an
-// element of the pattern matches one of the text. It takes time in proportion to the
-// product of the lengths at most.
-func wild[P, T any](pattern []P, text []T, star func(P) bool, one func(P, T) bool) bool {
-	p, t := 0, 0
-	back, from := -1, 0 // the last star, and where the text behind it was begun
-	for t < len(text) {
-		switch {
-		case p < len(pattern) && star(pattern[p]):
-			back, from = p, t
-			p++
-		case p < len(pattern) && one(pattern[p], text[t]):
-			p++
-			t++
-		case back >= 0:
-			from++
-			p, t = back+1, from
-		default:
-			return false
-		}
-	}
-	for p < len(pattern) && star(pattern[p]) {
-		p++
-	}
-	return p == len(pattern)
+// expr writes a pattern as a regular expression: "*" stands for any number of some characters, "?" for one of others.
+func expr(pattern, some, one string) string {
+	return strings.NewReplacer(`\*`, some+"*", `\?`, one).Replace(regexp.QuoteMeta(pattern))
 }
 
-func isStar(r rune) bool { return r == '*' }
-
-// wildText matches a text against a pattern in which "*" stands for any characters.
-func wildText(pattern, text string) bool {
-	return wild([]rune(pattern), []rune(text), isStar, func(p, t rune) bool { return p == t })
-}
-
-// wildName matches the name of a file against a pattern with "*" and "?".
-func wildName(pattern, name string) bool {
-	return wild([]rune(pattern), []rune(name), isStar, func(p, t rune) bool { return p == t || p == '?' })
-}
+func whole(expr string) *regexp.Regexp { return regexp.MustCompile(`(?s)^(?:` + expr + `)$`) }
 
 var errOdd = errors.New("it has more in it than words without quotes, and it is not known how this shell reads that")
 
-// matches reports whether the pattern of a rule for commands matches a text.
-func (r *rule) matches(text string) bool {
-	if wildText(r.command, text) {
-		return true
-	}
-	alone, ok := strings.CutSuffix(r.command, " *")
-	return ok && wildText(alone, text)
-}
-
-// whole reports whether the rule is the whole line, word for word.
-func (r *rule) whole(line string) bool {
+// isLine reports whether the rule is the whole line, word for word.
+func (r *rule) isLine(line string) bool {
 	return !strings.Contains(r.command, "*") && r.command == strings.TrimSpace(line)
 }
 
 // allows reports whether the rule, of those that allow, allows a simple command.
 func (r *rule) allows(c command) bool {
-	if !r.matches(c.text) {
+	if !r.lines.MatchString(c.text) {
 		return false
 	}
 	// A "*" does not stand for assignments: they can make any command run another.

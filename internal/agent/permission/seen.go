@@ -76,8 +76,7 @@ func (s *seen) line(line string, depth int) {
 					b.WriteByte('=')
 				}
 				if a.Value != nil {
-					text, _ := wordText(a.Value)
-					b.WriteString(text)
+					b.WriteString(readWord(a.Value).text)
 				}
 				words = append(words, b.String())
 			}
@@ -102,27 +101,17 @@ func (s *seen) pieces(line string, depth int) {
 }
 
 func (s *seen) call(c *syntax.CallExpr, redirs []*syntax.Redirect, depth int) {
-	words := make([]string, len(c.Args))
-	for i, w := range c.Args {
-		words[i], _ = wordText(w)
+	var words []string
+	for i, arg := range c.Args {
+		w := readWord(arg)
+		s.whole = s.whole && (i > 0 || w.plain)
+		words = append(words, w.text)
 	}
 	if len(words) == 0 {
 		return
 	}
-	if _, ok := plain(c.Args[0]); !ok {
-		s.whole = false
-	}
-	if len(c.Assigns) > 0 {
-		var b strings.Builder
-		for _, a := range c.Assigns {
-			b.WriteString(a.Name.Value + "=")
-			if a.Value != nil {
-				value, _ := wordText(a.Value)
-				b.WriteString(quoted(value))
-			}
-			b.WriteByte(' ')
-		}
-		s.add(b.String() + text(words))
+	if set, _ := assignments(c); set != "" {
+		s.add(set + joined(words))
 	}
 	s.words(words, depth)
 	if !shells[path.Base(words[0])] {
@@ -136,8 +125,7 @@ func (s *seen) call(c *syntax.CallExpr, redirs []*syntax.Redirect, depth int) {
 		if w == nil {
 			continue
 		}
-		script, _ := wordText(w)
-		s.script(script, depth)
+		s.script(readWord(w).text, depth)
 	}
 }
 
@@ -146,11 +134,11 @@ func (s *seen) words(words []string, depth int) {
 	if s.enough(depth) {
 		return
 	}
-	s.add(text(words))
+	s.add(joined(words))
 	s.add(strings.Join(words, " "))
 	name := path.Base(words[0])
 	if name != words[0] {
-		s.add(text(append([]string{name}, words[1:]...)))
+		s.add(joined(append([]string{name}, words[1:]...)))
 	}
 	args := words[1:]
 	switch {
@@ -227,8 +215,8 @@ func (s *seen) script(script string, depth int) {
 	s.line(script, depth+1)
 }
 
-// text is how the words of a command are compared with rules.
-func text(words []string) string {
+// joined is how the words of a command are compared with rules.
+func joined(words []string) string {
 	out := make([]string, len(words))
 	for i, w := range words {
 		out[i] = quoted(w)
