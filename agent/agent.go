@@ -13,6 +13,7 @@ import (
 	"github.com/clew-dev/clew/blob"
 	"github.com/clew-dev/clew/internal/agent/permission"
 	"github.com/clew-dev/clew/internal/agent/tool"
+	"github.com/clew-dev/clew/internal/vfs"
 	"github.com/clew-dev/clew/model"
 )
 
@@ -68,7 +69,7 @@ func (a *Agent) build() {
 	a.status = &status{events: a.events}
 	a.status.now.Store(&State{Doing: DoingNothing, Reasoning: cfg.Reasoning, File: cmp.Or(cfg.File, cfg.Address)})
 	a.journal = &journal{clock: cfg.Clock, events: a.events, status: a.status}
-	a.mail = &mailbox{journal: a.journal}
+	a.mail = &mailbox{journal: a.journal, fs: vfs.OS{}}
 	a.desk = &desk{guard: cfg.Guard, journal: a.journal, newID: cfg.NewID}
 	a.runner = &runner{journal: a.journal, desk: a.desk, interactive: cfg.Interactive, wg: &a.wg, tools: cfg.Tools, record: cfg.record}
 	if cfg.parent != nil {

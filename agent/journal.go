@@ -50,7 +50,6 @@ type journal struct {
 	clock  func() time.Time
 	events *events
 	status *status
-	totals totals
 
 	warned sync.Map // what warnOnce has told
 	// open says that a call may have no result, because that could not be written. It belongs to the operation under way.
@@ -152,12 +151,6 @@ func (j *journal) spent(ctx context.Context, what string, m session.Model, u *me
 		name = m.Provider + "/" + m.ID
 	}
 	j.count(func(t *Totals) { t.add(name, u) })
-}
-
-// count changes the totals.
-func (j *journal) count(fn func(*Totals)) {
-	now := j.totals.change(fn)
-	j.status.change(func(s *State) { s.Totals = now })
 }
 
 // closeCalls gives every call that has no result one that says so, and tells of them.

@@ -21,7 +21,7 @@ func TestLinkForTheQueueIsNotRead(t *testing.T) {
 	if err := os.Symlink("other", clew.QueueFile(path)); err != nil {
 		t.Skip(err)
 	}
-	_, err := openQueue(path)
+	err := box(path).read()
 	var rich *Error
 	if _, ok := errors.AsType[*vfs.NotFileError](err); !ok || !errors.As(err, &rich) || rich.Hint == "" {
 		t.Errorf("error %v", err)

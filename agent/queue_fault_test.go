@@ -24,11 +24,19 @@ func ids(items []Queued) (out []string) {
 
 func onDisk(t *testing.T, path string) []string {
 	t.Helper()
-	q, err := openQueue(path)
-	if err != nil {
+	q := box(path)
+	if err := q.read(); err != nil {
 		t.Fatal(err)
 	}
 	return ids(q.items)
+}
+
+// box is a mailbox beside a session's file.
+func box(path string) *mailbox {
+	tell := &events{}
+	s := &status{events: tell}
+	s.now.Store(&State{})
+	return &mailbox{journal: &journal{events: tell, status: s}, fs: vfs.OS{}, path: clew.QueueFile(path)}
 }
 
 // TestD72QueueUnderFaults: each operation on the disk fails, alone and with all after it.
@@ -38,25 +46,22 @@ func TestD72QueueUnderFaults(t *testing.T) {
 	item := func(id string) Queued { return Queued{ID: id, Input: Input{Text: "text " + id}} }
 	changes := map[string]struct {
 		before []Queued
-		do     func(q *queue) error
+		do     func(q *mailbox) error
 		after  []string
 	}{
-		"first":     {nil, func(q *queue) error { return q.add(item("a")) }, []string{"a"}},
-		"second":    {[]Queued{item("a")}, func(q *queue) error { return q.add(item("b")) }, []string{"a", "b"}},
-		"take one":  {[]Queued{item("a"), item("b")}, func(q *queue) error { _, err := q.take("a"); return err }, []string{"b"}},
-		"take last": {[]Queued{item("a")}, func(q *queue) error { _, err := q.take("a"); return err }, nil},
-		"deliver":   {[]Queued{item("a"), item("b")}, func(q *queue) error { q.delivered("a"); return q.settle() }, []string{"b"}},
-		"last":      {[]Queued{item("a")}, func(q *queue) error { q.delivered("a"); return q.settle() }, nil},
+		"first":     {nil, func(q *mailbox) error { return q.add(item("a")) }, []string{"a"}},
+		"second":    {[]Queued{item("a")}, func(q *mailbox) error { return q.add(item("b")) }, []string{"a", "b"}},
+		"take one":  {[]Queued{item("a"), item("b")}, func(q *mailbox) error { _, err := q.take("a"); return err }, []string{"b"}},
+		"take last": {[]Queued{item("a")}, func(q *mailbox) error { _, err := q.take("a"); return err }, nil},
+		"deliver":   {[]Queued{item("a"), item("b")}, func(q *mailbox) error { q.delivered(item("a")); q.settle(); return nil }, []string{"b"}},
+		"last":      {[]Queued{item("a")}, func(q *mailbox) error { q.delivered(item("a")); q.settle(); return nil }, nil},
 	}
 	for name, c := range changes {
 		for _, dead := range []bool{false, true} {
 			for n := 1; ; n++ {
 				path := filepath.Join(t.TempDir(), "s.jsonl")
-				q, err := openQueue(path)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if err := q.set(c.before); err != nil {
+				q := box(path)
+				if err := q.set("", c.before); err != nil {
 					t.Fatal(err)
 				}
 				failed := ""
@@ -69,7 +74,7 @@ func TestD72QueueUnderFaults(t *testing.T) {
 					}
 					return 0, nil
 				}}
-				err = c.do(q)
+				err := c.do(q)
 				if failed == "" {
 					if err != nil || !slices.Equal(onDisk(t, path), c.after) {
 						t.Errorf("%s: %v, %v", name, err, onDisk(t, path))
@@ -105,7 +110,8 @@ func TestQueueFileThatIsNotOurs(t *testing.T) {
 		if err := os.WriteFile(clew.QueueFile(path), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		q, err := openQueue(path)
+		q := box(path)
+		err := q.read()
 		var e *Error
 		if !errors.As(err, &e) || e.Hint == "" || e.Subject != clew.QueueFile(path) {
 			t.Errorf("%q: %+v, %v", text, q, err)

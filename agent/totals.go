@@ -1,24 +1,25 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"maps"
-	"sync"
 
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/session/jsonl"
 )
 
-// totals adds up what the session has cost. What was spent before the program was
-// started is read beside everything else.
-type totals struct {
-	mu  sync.Mutex
-	now Totals
+// count changes the totals: what the session has cost.
+func (j *journal) count(fn func(*Totals)) {
+	j.status.change(func(s *State) {
+		s.Totals.ByModel = maps.Clone(s.Totals.ByModel)
+		fn(&s.Totals)
+	})
 }
 
-// readTotals reads what the log says has been spent until an entry.
+// readTotals reads what the log says has been spent until an entry, beside everything else.
 func (j *journal) readTotals(ctx context.Context, last string) {
 	store := j.s.Log().Store()
 	entries, backwards := store.All(ctx), false
@@ -46,11 +47,7 @@ func (j *journal) readTotals(ctx context.Context, last string) {
 		}
 	}
 	j.count(func(t *Totals) { t.merge(sum) })
-	j.status.change(func(s *State) {
-		if s.Name == "" {
-			s.Name = name
-		}
-	})
+	j.status.change(func(s *State) { s.Name = cmp.Or(s.Name, name) })
 }
 
 // entry adds what an entry has cost.
@@ -124,18 +121,4 @@ func (m *ModelTotals) add(o ModelTotals) {
 	m.CacheRead += o.CacheRead
 	m.CacheWrite += o.CacheWrite
 	m.Cost += o.Cost
-}
-
-func (t *Totals) clone() Totals {
-	c := *t
-	c.ByModel = maps.Clone(t.ByModel)
-	return c
-}
-
-// change changes the totals and returns them.
-func (t *totals) change(fn func(*Totals)) Totals {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	fn(&t.now)
-	return t.now.clone()
 }
