@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"unicode/utf8"
@@ -35,31 +35,62 @@ type node struct {
 	raw  json.RawMessage // of anything but an object
 }
 
+// all yields what an object has in it, and what that has; a nil node has nothing.
+func (n *node) all() iter.Seq[*node] {
+	return func(yield func(*node) bool) {
+		if n == nil {
+			return
+		}
+		for _, kid := range n.kids {
+			if !yield(kid) {
+				return
+			}
+			for below := range kid.all() {
+				if !yield(below) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// scalar reads a number, a text or a truth value as the environment would have it.
+func (n *node) scalar(set setter) (text string, err error) {
+	if n.raw == nil {
+		return "", errors.New("it is an object, and must be a single value")
+	}
+	switch n.raw[0] {
+	case '[', 'n':
+		return "", fmt.Errorf("it is %.20s, and must be a number, a text, true or false", n.raw)
+	case '"':
+		err = json.Unmarshal(n.raw, &text)
+	default:
+		text = string(n.raw)
+	}
+	if err == nil {
+		err = set(text)
+	}
+	return text, err
+}
+
 // readFile reads a settings file; nil for one that is not there.
 func readFile(path string) (*node, error) {
 	info, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
-		return nil, nil
-	}
-	bad := func(what, hint string) error { return &Error{File: path, Problem: what, Hint: hint} }
 	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+		return nil, nil
 	case err != nil:
-		return nil, bad("it can't be read: "+err.Error(), "make it readable, or remove it")
 	case !info.Mode().IsRegular():
-		return nil, bad("it is no file", "put a file there, or remove it")
+		return nil, &Error{File: path, Problem: "it is no file", Hint: "put a file there, or remove it"}
 	case info.Size() > maxFile:
-		return nil, bad(fmt.Sprintf("it has %d bytes, and settings have at most %d", info.Size(), maxFile), "is it another file?")
+		return nil, &Error{File: path, Problem: fmt.Sprintf("it has %d bytes, and settings have at most %d", info.Size(), maxFile), Hint: "is it another file?"}
+	default:
+		var data []byte
+		if data, err = os.ReadFile(path); err == nil {
+			return parse(path, data)
+		}
 	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, bad("it can't be read: "+err.Error(), "make it readable, or remove it")
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxFile))
-	if err != nil {
-		return nil, bad("it can't be read: "+err.Error(), "")
-	}
-	return parse(path, data)
+	return nil, &Error{File: path, Problem: "it can't be read: " + err.Error(), Hint: "make it readable, or remove it"}
 }
 
 // parse reads the content of a settings file: JSON with comments and trailing commas.
@@ -74,7 +105,7 @@ func parse(path string, data []byte) (*node, error) {
 		return nil, err
 	}
 	if root.raw != nil {
-		return nil, p.bad(1, "it is no JSON object", `write {"key": value, ...}`)
+		return nil, &Error{File: path, Line: 1, Problem: "it is no JSON object", Hint: `write {"key": value, ...}`}
 	}
 	return root, nil
 }
@@ -85,16 +116,16 @@ const maxBrackets = 10_000
 
 // parseText parses a settings file. One without any value is an empty object.
 func parseText(path string, data []byte) (hujson.Value, error) {
-	bad := func(line int, what, hint string) error {
-		return &Error{File: path, Line: line, Problem: what, Hint: hint}
-	}
-	if !utf8.Valid(data) {
-		return hujson.Value{}, bad(0, "it is not UTF-8", "save it as UTF-8")
-	}
-	if bytes.Count(data, []byte("{"))+bytes.Count(data, []byte("[")) > maxBrackets {
-		return hujson.Value{}, bad(1, "objects are put too deep into each other, or there are too many", "no setting is that deep")
-	}
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	bad := &Error{File: path, Line: 1}
+	switch {
+	case !utf8.Valid(data):
+		bad.Line, bad.Problem, bad.Hint = 0, "it is not UTF-8", "save it as UTF-8"
+		return hujson.Value{}, bad
+	case bytes.Count(data, []byte("{"))+bytes.Count(data, []byte("[")) > maxBrackets:
+		bad.Problem, bad.Hint = "objects are put too deep into each other, or there are too many", "no setting is that deep"
+		return hujson.Value{}, bad
+	}
 	v, err := hujson.Parse(data)
 	if err == nil {
 		return v, nil
@@ -105,16 +136,19 @@ func parseText(path string, data []byte) (hujson.Value, error) {
 			return v, nil
 		}
 	}
-	line, column := 1, 0
-	_, _ = fmt.Sscanf(err.Error(), "hujson: line %d, column %d", &line, &column)
+	column := 0
+	_, _ = fmt.Sscanf(err.Error(), "hujson: line %d, column %d", &bad.Line, &column)
 	_, what, _ := strings.Cut(strings.TrimPrefix(err.Error(), "hujson: "), ": ")
+	bad.Hint = "look for a missing quote, comma or bracket before it"
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		what = "it ends too early"
+		bad.Problem = "this is no JSON: it ends too early"
 	case strings.HasSuffix(what, "after top-level value"):
-		return v, bad(line, "something follows the end of the settings", "put everything between the first { and its }")
+		bad.Problem, bad.Hint = "something follows the end of the settings", "put everything between the first { and its }"
+	default:
+		bad.Problem = "this is no JSON: " + what
 	}
-	return v, bad(line, "this is no JSON: "+what, "look for a missing quote, comma or bracket before it")
+	return v, bad
 }
 
 type parser struct {
@@ -122,53 +156,49 @@ type parser struct {
 	data []byte
 }
 
-func (p *parser) bad(line int, what, hint string) error {
-	return &Error{File: p.path, Line: line, Problem: what, Hint: hint}
-}
-
 func (p *parser) lineOf(v hujson.Value) int {
 	return 1 + bytes.Count(p.data[:min(v.StartOffset, len(p.data))], []byte("\n"))
 }
 
-// value makes a node of a value.
+// value makes nodes of a value and of what it has in it.
 func (p *parser) value(n *node, v hujson.Value, depth int) error {
 	if depth == maxDepth {
-		return p.bad(p.lineOf(v), "objects are put too deep into each other", "no setting is that deep")
+		return &Error{File: p.path, Line: p.lineOf(v), Problem: "objects are put too deep into each other", Hint: "no setting is that deep"}
 	}
-	object, ok := v.Value.(*hujson.Object)
-	if !ok {
-		n.raw = plain(v)
-		return p.list(n, v, depth)
-	}
-	for _, m := range object.Members {
-		key := nameOf(m)
-		kid := &node{key: key, name: strings.TrimPrefix(n.name+"."+key, "."), line: p.lineOf(m.Name)}
-		for _, o := range n.kids {
-			if o.key == kid.key {
+	switch in := v.Value.(type) {
+	case *hujson.Object:
+		for _, m := range in.Members {
+			key := nameOf(m)
+			kid := &node{key: key, name: strings.TrimPrefix(n.name+"."+key, "."), line: p.lineOf(m.Name)}
+			if o := n.kid(key); o != nil {
 				return &Error{File: p.path, Line: kid.line, Key: kid.name, Problem: fmt.Sprintf("it is in line %d too", o.line), Hint: "leave one of them out"}
 			}
+			if err := p.value(kid, m.Value, depth+1); err != nil {
+				return err
+			}
+			n.kids = append(n.kids, kid)
 		}
-		if err := p.value(kid, m.Value, depth+1); err != nil {
-			return err
+		return nil
+	case *hujson.Array:
+		n.list = []*node{}
+		for i, e := range in.Elements {
+			item := &node{name: fmt.Sprintf("%s[%d]", n.name, i), line: p.lineOf(e)}
+			if err := p.value(item, e, depth+1); err != nil {
+				return err
+			}
+			n.list = append(n.list, item)
 		}
-		n.kids = append(n.kids, kid)
 	}
+	n.raw = plain(v)
 	return nil
 }
 
-// list makes nodes of what a list has in it.
-func (p *parser) list(n *node, v hujson.Value, depth int) error {
-	list, ok := v.Value.(*hujson.Array)
-	if !ok {
-		return nil
-	}
-	n.list = []*node{}
-	for i, e := range list.Elements {
-		item := &node{name: fmt.Sprintf("%s[%d]", n.name, i), line: p.lineOf(e)}
-		if err := p.value(item, e, depth+1); err != nil {
-			return err
+// kid returns the member with a key, nil for none.
+func (n *node) kid(key string) *node {
+	for _, kid := range n.kids {
+		if kid.key == key {
+			return kid
 		}
-		n.list = append(n.list, item)
 	}
 	return nil
 }
@@ -181,40 +211,3 @@ func plain(v hujson.Value) []byte {
 }
 
 func nameOf(m hujson.ObjectMember) string { return m.Name.Value.(hujson.Literal).String() }
-
-// projectFile returns the settings file of the project that a folder belongs to, which a
-// program keeps in a folder of its own there, "" for none: in the folder, or in the nearest one above it up to the one with .git.
-// Without .git there is nothing to say where a project ends, so only the folder itself counts.
-func projectFile(dir, own string) string {
-	top, err := filepath.Abs(dir)
-	if err != nil {
-		return ""
-	}
-	found := ""
-	for d := top; ; d = filepath.Dir(d) {
-		file := filepath.Join(d, own, fileName)
-		if _, err := os.Lstat(file); err == nil && found == "" {
-			found = file
-		}
-		if _, err := os.Lstat(filepath.Join(d, ".git")); err == nil {
-			return found
-		}
-		if filepath.Dir(d) == d {
-			break
-		}
-	}
-	if found == filepath.Join(top, own, fileName) {
-		return found
-	}
-	return ""
-}
-
-// UserFile returns the settings file of the user, "" where the system knows no folder
-// for it.
-func UserFile() string {
-	dir, err := os.UserConfigDir()
-	if err != nil {
-		return ""
-	}
-	return filepath.Join(dir, "clew", fileName)
-}

@@ -1,3 +1,19 @@
+// Package settings reads how clew is to work from where users say it: a file of the
+// user, a file of the project, the environment and flags.
+//
+//	s, err := settings.Load(settings.Options{Dir: ".", Environ: os.Environ()})
+//	cfg, err := s.Config()
+//	session, err := clew.Open(ctx, path, cfg)
+//
+// What is said in several places counts in this order: flags, environment, the
+// project's file, the user's file, the preset, the default. Keys lists all there is to
+// set, docs/settings.md shows it as a table.
+//
+// The files are JSON with comments and trailing commas. The project's is
+// .clew/settings.json in the working directory, or in the nearest folder above it up to
+// the one with .git. A project can't run programs, can't choose who gets to read the
+// conversation, and can't allow what would be asked for, unless the user's file says
+// that it may.
 package settings
 
 import (
@@ -6,6 +22,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/compact"
@@ -60,6 +77,63 @@ type Settings struct {
 	trustAll bool
 	trust    []string
 }
+
+// Agent says how the agent works.
+type Agent struct {
+	// Mode says what is done without asking: one of Modes.
+	Mode string
+	// MaxTurns is the most requests that are made for one prompt.
+	MaxTurns int
+	// Background is the share of the trigger at which a summary is prepared. 0: none is.
+	Background float64
+	// ToolOutput is how many bytes of a tool result stay in the context at its birth.
+	ToolOutput int64
+	// Idle is how long a session over its soft threshold is idle before it is compacted.
+	// 0: it is not.
+	Idle time.Duration
+	// TaskRequests is the most requests that are made for one task. 0: there is no tool task.
+	TaskRequests int
+	// WebFetch says which servers the tool web_fetch may ask: one of WebFetches.
+	WebFetch string
+	// CompactTool says that the model may ask for a pass.
+	CompactTool bool
+}
+
+// WebFetches are the values of agent.webFetch: no tool, servers of the internet, and also
+// those of this machine and of private networks.
+func WebFetches() []string { return []string{"off", "public", "all"} }
+
+// UI says how the terminal looks.
+type UI struct {
+	// Theme is one of Themes.
+	Theme string
+	// ScreenReader says that lines are printed one after the other, and nothing is drawn.
+	ScreenReader bool
+	// Silent says that no bell is rung when something is asked: ui.bell is false.
+	Silent bool
+	// NoPreview says that a compaction that is asked for is made at once, without being
+	// shown before: ui.compactPreview is false.
+	NoPreview bool
+	// MoveAtOnce has /tree move without asking for a summary of what is left, and without one.
+	MoveAtOnce bool
+}
+
+// modeAsk asks for what changes something.
+const modeAsk = "ask"
+
+// Modes returns the modes of package permission, the strictest first.
+func Modes() []string { return []string{"plan", modeAsk, "edits", "all"} }
+
+// The themes.
+const (
+	ThemeAuto  = "auto"
+	ThemeLight = "light"
+	ThemeDark  = "dark"
+	ThemeNone  = "none" // no colours
+)
+
+// Themes returns the themes.
+func Themes() []string { return []string{ThemeAuto, ThemeLight, ThemeDark, ThemeNone} }
 
 // Setting is one setting with where it comes from.
 type Setting struct {
@@ -159,6 +233,15 @@ func (s *Settings) SessionHooks() ([]clew.Hooks, error) {
 	return out, nil
 }
 
+// Price returns what a model costs, if the settings say so.
+func (s *Settings) Price(provider, model string) (Price, bool) {
+	p, ok := s.Prices[provider+"/"+model]
+	if !ok {
+		p, ok = s.Prices[model]
+	}
+	return p, ok
+}
+
 // Overrides returns Models without what a stronger place says for all models: a window
 // from the environment counts before that of a model in a file. The keys in said were
 // said in the strongest place.
@@ -168,20 +251,26 @@ func (s *Settings) Overrides(said ...string) map[string]clew.Override {
 	}
 	out := make(map[string]clew.Override, len(s.Models))
 	for name, o := range s.Models {
-		for _, key := range modelKeys {
+		counts := func(key string) bool {
 			i := s.noted("models." + name + "." + key)
-			if !slices.Contains(said, key) && (i < 0 || strength(s.extra[i].Origin.Source)+1 > strength(s.values[key].from.Source)) {
-				continue
-			}
-			if key == "window" {
-				o.Window = 0
-			} else {
-				*amountOf(&o, key) = compact.Amount{}
+			return !slices.Contains(said, key) && (i < 0 || strength(s.extra[i].Origin.Source)+1 > strength(s.values[key].from.Source))
+		}
+		if !counts("window") {
+			o.Window = 0
+		}
+		for key, amount := range map[string]*compact.Amount{"reserve": &o.Reserve, "trigger": &o.Trigger, "target": &o.Target, "keep": &o.Keep} {
+			if !counts(key) {
+				*amount = compact.Amount{}
 			}
 		}
 		out[name] = o
 	}
 	return out
+}
+
+// noted returns the index of what is remembered of a key that is none, -1 for none.
+func (s *Settings) noted(key string) int {
+	return slices.IndexFunc(s.extra, func(v Setting) bool { return v.Key == key })
 }
 
 // strength orders the sources. In one place, what is said for a model counts before what
@@ -199,4 +288,40 @@ func strength(s Source) int {
 	default:
 		return 0
 	}
+}
+
+// Error says what is wrong with a setting, where it stands, and what to do.
+type Error struct {
+	// File is where it stands, "" for a variable or a flag; Line counts from 1, 0 where
+	// it is the file as a whole.
+	File string
+	Line int
+	// Var is a variable of the environment, Flag the name of a flag.
+	Var, Flag string
+	// Key is the setting, "" where it is none alone.
+	Key     string
+	Problem string
+	Hint    string // may be empty
+}
+
+func (e *Error) Error() string {
+	var b strings.Builder
+	switch {
+	case e.File != "" && e.Line > 0:
+		fmt.Fprintf(&b, "%s:%d: ", e.File, e.Line)
+	case e.File != "":
+		b.WriteString(e.File + ": ")
+	case e.Var != "":
+		fmt.Fprintf(&b, "environment variable %s: ", e.Var)
+	case e.Flag != "":
+		fmt.Fprintf(&b, "--%s: ", e.Flag)
+	}
+	if e.Key != "" && e.Flag == "" {
+		b.WriteString(e.Key + ": ")
+	}
+	b.WriteString(e.Problem)
+	if e.Hint != "" {
+		b.WriteString("; " + e.Hint)
+	}
+	return b.String()
 }
