@@ -3,14 +3,13 @@ package chat
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 
-	"github.com/clew-dev/clew/internal/home"
 	"github.com/clew-dev/clew/internal/settings"
 )
 
@@ -21,55 +20,44 @@ const (
 	maxLine = 16 << 10
 )
 
-// history is what was typed in a project.
-type history struct {
-	home home.Home
-	dir  string
-	warn func(error)
-
-	mu       sync.Mutex
-	lines    []string
-	haveRead bool
+// ofProject names a file of clew's about the project.
+func (c *Config) ofProject(ending string) (string, error) {
+	dir, err := c.Home.Project(c.Dir)
+	return filepath.Join(c.Home.Dir, "history", filepath.Base(dir)+ending), err
 }
 
-// historyFile has what was typed in the project, a JSON string a line.
-func (h *history) historyFile() (string, error) {
-	dir, err := h.home.Project(h.dir)
-	return filepath.Join(h.home.Dir, "history", filepath.Base(dir)+".jsonl"), err
+// history is what was typed in a project, in a file with a JSON string a line.
+type history struct {
+	cfg  *Config
+	warn func(error)
+
+	mu    sync.Mutex
+	lines []string
+	read  bool
 }
 
 // DraftFile keeps what was typed in the project and not sent when clew was left.
-func (h *history) DraftFile() (string, error) {
-	path, err := h.historyFile()
-	return strings.TrimSuffix(path, ".jsonl") + ".draft", err
-}
+func (h *history) DraftFile() (string, error) { return h.cfg.ofProject(".draft") }
 
 // History implements rpc.Host.
 func (h *history) History() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.readHistory()
-	return slices.Clone(h.lines)
+	return slices.Clone(h.all())
 }
 
-func (h *history) readHistory() {
-	if h.haveRead {
-		return
+// all are the lines of the file as it was at first, and those of this run.
+func (h *history) all() []string {
+	if path, err := h.cfg.ofProject(".jsonl"); err == nil && !h.read {
+		h.lines = typed(path)
 	}
-	h.haveRead = true
-	h.lines = append(h.typed(), h.lines...)
+	h.read = true
+	return h.lines
 }
 
 // typed reads the file. What can't be read is passed over.
-func (h *history) typed() (lines []string) {
-	path, err := h.historyFile()
-	if err != nil {
-		return nil
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil
-	}
+func typed(path string) (lines []string) {
+	data, _ := os.ReadFile(path)
 	for raw := range bytes.SplitSeq(data, []byte("\n")) {
 		var line string
 		if json.Unmarshal(raw, &line) == nil && line != "" {
@@ -84,32 +72,38 @@ func (h *history) typed() (lines []string) {
 func (h *history) Remember(line string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.readHistory()
-	if line == "" || len(line) > maxLine || len(h.lines) > 0 && h.lines[len(h.lines)-1] == line {
+	lines := h.all()
+	if line == "" || len(line) > maxLine || len(lines) > 0 && lines[len(lines)-1] == line {
 		return
 	}
-	h.lines = append(h.lines, line)
-	if err := h.remember(line); err != nil {
+	h.lines = append(slices.Clone(lines[max(0, len(lines)+1-2*maxLines):]), line)
+	path, err := h.cfg.ofProject(".jsonl")
+	if err == nil {
+		err = remember(path, line)
+	}
+	if err != nil {
 		h.warn(fmt.Errorf("can't save the history of prompts: %w", err))
 	}
 }
 
-func (h *history) remember(line string) error {
-	path, err := h.historyFile()
-	if err != nil {
-		return err
+// remember appends a line to the file. One that has grown large keeps its newest lines.
+func remember(path, line string) error {
+	info, err := os.Stat(path)
+	large := err == nil && info.Size() > maxLines*maxLine/8
+	lines := []string{line}
+	if large {
+		old := typed(path)
+		lines = append(old[len(old)/2:], line)
 	}
-	if len(h.lines) > maxLines*2 {
-		h.lines = slices.Clone(h.lines[len(h.lines)-maxLines:])
-	}
-	if info, err := os.Stat(path); err == nil && info.Size() > maxLines*maxLine/8 {
-		if err := h.trimHistory(path); err != nil {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	for _, l := range lines {
+		if err := enc.Encode(l); err != nil {
 			return err
 		}
 	}
-	data, err := json.Marshal(line)
-	if err != nil {
-		return err
+	if large {
+		return settings.WriteFile(path, b.Bytes())
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
@@ -118,23 +112,6 @@ func (h *history) remember(line string) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(append(data, '\n'))
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	return err
-}
-
-// trimHistory leaves the newest lines in the file.
-func (h *history) trimHistory(path string) error {
-	var b bytes.Buffer
-	lines := h.typed()
-	for _, line := range lines[len(lines)/2:] {
-		data, err := json.Marshal(line)
-		if err != nil {
-			return err
-		}
-		b.Write(append(data, '\n'))
-	}
-	return settings.WriteFile(path, b.Bytes())
+	_, err = f.Write(b.Bytes())
+	return errors.Join(err, f.Close())
 }

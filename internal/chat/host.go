@@ -56,7 +56,7 @@ func Open(ctx context.Context, cfg Config) (*Host, error) {
 	}
 	h := &Host{cfg: cfg}
 	h.ownSettings.cfg = &h.cfg
-	if h.set, err = h.load(cfg.UserFile); err != nil {
+	if h.set, err = h.load(nil); err != nil {
 		return nil, err
 	}
 	keys, err := provider.ReadKeys(provider.KeysFile(cfg.UserFile))
@@ -76,7 +76,7 @@ func Open(ctx context.Context, cfg Config) (*Host, error) {
 		h.stop()
 		return nil, err
 	}
-	h.home, h.dir, h.history.warn = cfg.Home, cfg.Dir, h.warn
+	h.history.cfg, h.history.warn = &h.cfg, h.warn
 	h.find = h.builtinTool("find")
 	u, err := h.first(ctx)
 	if err != nil {

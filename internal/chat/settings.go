@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -9,14 +10,16 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
 	"github.com/clew-dev/clew/agent"
+	"github.com/clew-dev/clew/internal/agent/permission"
 	"github.com/clew-dev/clew/internal/agent/rpc"
 	"github.com/clew-dev/clew/internal/settings"
+	"github.com/clew-dev/clew/internal/text"
 )
 
 // ownSettings are the settings that count in a project, and the user's file of them.
@@ -39,52 +42,39 @@ func (o *ownSettings) Untrusted() []string {
 // Trust writes down that the project is trusted. What it may do then counts for the
 // sessions that are opened from now on, its servers from the next start on.
 func (o *ownSettings) Trust(context.Context) error {
-	dir := o.cfg.Dir
-	for d := dir; ; d = filepath.Dir(d) {
-		if _, err := os.Lstat(filepath.Join(d, ".clew", "settings.json")); err == nil {
-			dir = d
-			break
-		}
-		if filepath.Dir(d) == d {
-			break
-		}
-	}
-	return o.addToList(trustKey, []string{dir})
+	return o.addToList(trustKey, []string{cmp.Or(o.settings().Project, o.cfg.Dir)})
 }
 
-// askedFile remembers what the user was asked to trust in this project.
-func (o *ownSettings) askedFile() (path, sum string, err error) {
-	dir, err := o.cfg.Home.Project(o.cfg.Dir)
+// asked is what the user was asked to trust in this project, and the file that remembers it.
+func (o *ownSettings) asked() (path string, sum []byte, err error) {
+	path, err = o.cfg.ofProject(".trust")
 	h := sha256.Sum256([]byte(strings.Join(o.Untrusted(), "\n")))
-	return filepath.Join(o.cfg.Home.Dir, "history", filepath.Base(dir)+".trust"), hex.EncodeToString(h[:]), err
+	return path, []byte(hex.EncodeToString(h[:])), err
 }
 
 // AskTrust reports whether the user is to be asked to trust the project: once for what it
 // wants, and again when it wants something else.
 func (o *ownSettings) AskTrust() bool {
-	if len(o.Untrusted()) == 0 {
-		return false
-	}
-	path, sum, err := o.askedFile()
-	if err != nil {
+	path, sum, err := o.asked()
+	if err != nil || len(o.Untrusted()) == 0 {
 		return false
 	}
 	data, err := os.ReadFile(path)
-	return err != nil || string(data) != sum
+	return err != nil || string(data) != string(sum)
 }
 
 // DontTrust remembers that the user was asked, and said no.
 func (o *ownSettings) DontTrust() error {
-	path, sum, err := o.askedFile()
+	path, sum, err := o.asked()
 	if err != nil {
 		return err
 	}
-	return settings.WriteFile(path, []byte(sum))
+	return settings.WriteFile(path, sum)
 }
 
-// load reads the settings, the user's from a file.
-func (o *ownSettings) load(userFile string) (*settings.Settings, error) {
-	return settings.Load(settings.Options{UserFile: userFile, Dir: o.cfg.Dir, Environ: o.cfg.Environ, Flags: o.cfg.Flags})
+// load reads the settings; those of the user from text, unless that is nil.
+func (o *ownSettings) load(text []byte) (*settings.Settings, error) {
+	return settings.Load(settings.Options{UserFile: o.cfg.UserFile, UserText: text, Dir: o.cfg.Dir, Environ: o.cfg.Environ, Flags: o.cfg.Flags})
 }
 
 // settings are those that count by now.
@@ -136,45 +126,81 @@ func (o *ownSettings) addToList(name string, items []string) error {
 
 // edit changes the user's settings, and takes them. What makes no settings is not written.
 func (o *ownSettings) edit(fn func([]byte) ([]byte, error)) error {
-	const op = "change the settings"
 	path := o.cfg.UserFile
+	fail := func(err error, hint string) error {
+		return &agent.Error{Op: "change the settings", Subject: path, Err: err, Hint: hint}
+	}
 	if path == "" {
-		return &agent.Error{Op: op, Err: errors.New("the system knows no folder for settings"), Hint: "set HOME"}
+		return fail(errors.New("the system knows no folder for settings"), "set HOME")
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	data, err := os.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return &agent.Error{Op: op, Subject: path, Err: err, Hint: "make it readable"}
+		return fail(err, "make it readable")
 	}
 	if data, err = fn(data); err != nil {
-		return &agent.Error{Op: op, Subject: path, Err: err, Hint: "look into the file"}
+		return fail(err, "look into the file")
 	}
-	set, err := o.tryOut(data)
+	set, err := o.load(data)
 	if err != nil {
 		return err
 	}
 	if err := settings.WriteFile(path, data); err != nil {
-		return &agent.Error{Op: op, Subject: path, Err: err, Hint: "check the permissions of the folder"}
+		return fail(err, "check the permissions of the folder")
 	}
 	o.set = set
 	return nil
 }
 
-// tryOut reads settings that are not in their file yet.
-func (o *ownSettings) tryOut(data []byte) (*settings.Settings, error) {
-	dir, err := os.MkdirTemp("", "clew")
-	if err != nil {
-		return nil, err
+// Set implements rpc.Host.
+func (h *Host) Set(ctx context.Context, name, value string) (string, error) {
+	var names []string
+	for _, k := range settings.Keys() {
+		names = append(names, k.Name)
 	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	path := filepath.Join(dir, "settings.json")
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		return nil, err
+	if !slices.Contains(names, name) {
+		hint := "clew settings lists them"
+		if near := text.Nearest(name, names); near != "" {
+			hint = "did you mean " + near + "?"
+		}
+		return "", &agent.Error{Op: "set", Subject: name, Err: errors.New("there is no such setting"), Hint: hint}
 	}
-	set, err := o.load(path)
-	if bad := (*settings.Error)(nil); errors.As(err, &bad) && bad.File == path {
-		bad.File = o.cfg.UserFile
+	literal := []byte(value)
+	if _, err := strconv.ParseFloat(value, 64); (err != nil || !json.Valid(literal)) && value != "true" && value != "false" {
+		if literal, err = json.Marshal(value); err != nil {
+			return "", err
+		}
 	}
-	return set, err
+	if err := h.edit(func(data []byte) ([]byte, error) { return settings.SetMember(data, name, literal) }); err != nil {
+		return "", err
+	}
+	for _, v := range h.settings().All() {
+		if v.Key == name && v.Origin.Source != settings.FromUser {
+			return fmt.Sprintf("it is written down, but %s says %s, which counts before it", v.Origin, v.Value), nil
+		}
+	}
+	switch a := h.Agent(); {
+	case name == "model":
+		return "", a.SetModel(ctx, value)
+	case name == "reasoning":
+		return "", a.SetReasoning(ctx, h.settings().Reasoning)
+	case name == "agent.mode":
+		return "", a.SetMode(ctx, permission.Mode(value))
+	case strings.HasPrefix(name, "ui."):
+		return "it counts from the next start on", nil
+	}
+	return "it counts for the sessions that are opened from now on", nil
+}
+
+// Allow implements rpc.Host.
+func (h *Host) Allow(_ context.Context, rules []string) error {
+	guard := h.Agent().Guard()
+	for _, r := range rules {
+		// What is no rule is found before anything is written.
+		if err := guard.Add(r); err != nil {
+			return err
+		}
+	}
+	return h.addToList("permissions.allow", rules)
 }

@@ -74,8 +74,9 @@ func (v said) bad(problem string) error {
 		return &Error{Var: v.from.Name, Problem: problem}
 	case FromFlag:
 		return &Error{Flag: v.from.Name, Problem: problem}
+	default:
+		return &Error{File: v.from.Name, Line: v.from.Line, Key: v.as, Problem: problem}
 	}
-	return &Error{File: v.from.Name, Line: v.from.Line, Key: v.as, Problem: problem}
 }
 
 // Load reads the settings. What is wrong in any place is an error, also where a
@@ -94,6 +95,7 @@ func Load(opt Options) (*Settings, error) {
 		return nil, err
 	}
 	if project := projectFile(opt.Dir, ".clew"); project != "" && !same(project, opt.UserFile) {
+		s.Project = filepath.Dir(filepath.Dir(project))
 		if root, err = readFile(project); err == nil {
 			err = s.file(root, project, FromProject)
 		}

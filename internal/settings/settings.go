@@ -67,6 +67,8 @@ type Settings struct {
 	// MCPServers are the servers that give tools, by their names.
 	MCPServers map[string]MCPServer
 
+	// Project is the folder of the project whose file was read, "" for none.
+	Project string
 	// Warnings say what was passed over.
 	Warnings []string
 
