@@ -203,7 +203,7 @@ func chooseModel(u *ui, args string) {
 			return
 		}
 		u.soon("the list of models", func() {
-			u.pick(&list{PickerOptions: widget.PickerOptions{Title: "which model is to answer?"}, items: items, at: now.Model, picked: func(id string) { setModel(u, id) }})
+			u.pick(widget.PickerOptions{Title: "which model is to answer?"}, items, now.Model, func(id string) { setModel(u, id) })
 		})
 	})
 }
@@ -247,7 +247,7 @@ func chooseReasoning(u *ui, args string) {
 	}
 	items[0].Detail = "as the model does by itself"
 	now := u.cfg.Host.Agent().State().Reasoning.Name()
-	u.pick(&list{PickerOptions: widget.PickerOptions{Title: "how much is the model to reason?"}, items: items, at: now, picked: set})
+	u.pick(widget.PickerOptions{Title: "how much is the model to reason?"}, items, now, set)
 }
 
 // modeTexts say what the modes do.
@@ -272,10 +272,7 @@ func chooseMode(u *ui, args string) {
 	for _, m := range permission.Modes() {
 		items = append(items, widget.Item{ID: string(m), Cells: []string{string(m), modeTexts[m]}})
 	}
-	u.pick(&list{
-		PickerOptions: widget.PickerOptions{Title: "what is done without asking?"}, items: items, at: string(u.cfg.Host.Agent().State().Mode),
-		picked: func(id string) { setMode(u, permission.Mode(id)) },
-	})
+	u.pick(widget.PickerOptions{Title: "what is done without asking?"}, items, string(u.cfg.Host.Agent().State().Mode), func(id string) { setMode(u, permission.Mode(id)) })
 }
 
 func setMode(u *ui, m permission.Mode) {
@@ -307,11 +304,11 @@ func changeSettings(u *ui, args string) {
 		set(name, strings.TrimSpace(value))
 		return
 	}
-	l := &list{PickerOptions: widget.PickerOptions{Title: "settings: Enter changes one"}, at: args}
+	var items []widget.Item
 	for _, s := range h.Settings() {
-		l.items = append(l.items, widget.Item{ID: s.Name, Cells: []string{s.Name, s.Value, s.From}, Detail: s.Text})
+		items = append(items, widget.Item{ID: s.Name, Cells: []string{s.Name, s.Value, s.From}, Detail: s.Text})
 	}
-	l.picked = func(id string) {
+	u.pick(widget.PickerOptions{Title: "settings: Enter changes one"}, items, args, func(id string) {
 		for _, s := range h.Settings() {
 			if s.Name == id {
 				u.edit(id+" (default "+s.Default+")", s.Value, func(value string) {
@@ -321,6 +318,5 @@ func changeSettings(u *ui, args string) {
 				})
 			}
 		}
-	}
-	u.pick(l)
+	})
 }

@@ -30,7 +30,9 @@ func showChanges(u *ui) {
 				b.WriteString(c.Path + " was changed; it is no text, or too large to be shown\n")
 			}
 		}
-		u.soon("the changes", func() { u.showDiff("changes of "+widget.Counted(len(changed), "file"), b.String()) })
+		u.soon("the changes", func() {
+			u.open(&widget.Pager{Title: "changes of " + widget.Counted(len(changed), "file"), Text: func(int) string { return b.String() }, Diff: true}, nil)
+		})
 	})
 }
 

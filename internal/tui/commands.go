@@ -263,20 +263,17 @@ func showQueue(u *ui) {
 		}
 		items = append(items, widget.Item{ID: q.ID, Cells: []string{text.FirstLine(q.Text), when, q.At.Format("15:04:05")}, Detail: q.Text})
 	}
-	u.pick(&list{
-		PickerOptions: widget.PickerOptions{Title: "waiting messages: Enter takes one back"}, items: items,
-		picked: func(id string) {
-			var got []agent.Queued
-			u.quietly(func(context.Context) (err error) { got, err = a.TakeBack(id); return err }, func(err error) {
-				if err != nil {
-					u.fail("", err)
+	u.pick(widget.PickerOptions{Title: "waiting messages: Enter takes one back"}, items, "", func(id string) {
+		var got []agent.Queued
+		u.quietly(func(context.Context) (err error) { got, err = a.TakeBack(id); return err }, func(err error) {
+			if err != nil {
+				u.fail("", err)
+			}
+			for _, q := range got {
+				if !u.ed.Offer(q.Text) {
+					u.note("taken back; the editor was not empty: the key Up brings it back")
 				}
-				for _, q := range got {
-					if !u.ed.Offer(q.Text) {
-						u.note("taken back; the editor was not empty: the key Up brings it back")
-					}
-				}
-			})
-		},
+			}
+		})
 	})
 }

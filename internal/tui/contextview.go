@@ -196,13 +196,13 @@ func showFound(u *ui, found *clew.Found, words string) {
 		title += fmt.Sprintf(", the best %d", found.Next)
 	}
 	a := u.cfg.Host.Agent()
-	u.pick(&list{PickerOptions: widget.PickerOptions{Title: title}, items: items, picked: func(id string) {
+	u.pick(widget.PickerOptions{Title: title}, items, "", func(id string) {
 		get(u, "reading it", "recall", func(ctx context.Context) (*clew.Recalled, error) {
 			return a.Recall(ctx, id, clew.RecallOptions{Max: recallMost})
 		}, func(got *clew.Recalled) {
 			u.soon("what was found", func() { showRecalled(u, got, id) })
 		})
-	}})
+	})
 }
 
 func showRecalled(u *ui, r *clew.Recalled, handle string) {

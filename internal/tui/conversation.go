@@ -94,7 +94,9 @@ func editSummary(u *ui, head []string, title string, rep *agent.CompactReport, t
 		}
 		return fmt.Sprintf("~%s of %s tokens, %s", widget.Tokens(n), widget.Tokens(most), widget.Counted(utf8.RuneCountInString(text), "character")), false
 	}
-	u.editWith(head, title, text, note, func(text string) {
+	f := widget.NewForm(u.theme, title, text)
+	f.Head, f.Note = head, note
+	u.open(f, func(text string) {
 		compactNow(u, agent.CompactRequest{Summary: text, FirstKept: rep.FirstKept})
 	})
 }
@@ -270,7 +272,7 @@ func pickMessage(u *ui, id, title, none string, want func(agent.Shown) bool, pic
 			return
 		}
 		u.soon("the list", func() {
-			u.pick(&list{PickerOptions: widget.PickerOptions{Title: title}, items: items, at: items[len(items)-1].ID, picked: picked})
+			u.pick(widget.PickerOptions{Title: title}, items, items[len(items)-1].ID, picked)
 		})
 	})
 }

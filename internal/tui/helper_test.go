@@ -33,7 +33,10 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	time.Local = time.UTC // times are in golden files
+	goleak.VerifyTestMain(m)
+}
 
 // hand is a clock that tests move.
 type hand struct {
@@ -544,18 +547,23 @@ func (x *screenTest) golden(name string, sizes ...[2]int) {
 		fmt.Fprintf(&b, "== %dx%d\n%s", s[0], s[1], x.screen())
 	}
 	x.size(80, 24)
+	compareGolden(x.t, name, b.String())
+}
+
+func compareGolden(t testing.TB, name, got string) {
+	t.Helper()
 	path := filepath.Join("testdata", name+".golden")
 	if *update {
-		if err := os.WriteFile(path, []byte(b.String()), 0o644); err != nil {
-			x.t.Fatal(err)
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
 		}
 		return
 	}
 	want, err := os.ReadFile(path)
 	if err != nil {
-		x.t.Fatalf("%v; go test -update writes it", err)
+		t.Fatalf("%v; go test -update writes it", err)
 	}
-	if got := b.String(); got != strings.ReplaceAll(string(want), "\r\n", "\n") {
-		x.t.Errorf("%s has changed; look at it, then go test -update:\n%s", path, got)
+	if got != strings.ReplaceAll(string(want), "\r\n", "\n") {
+		t.Errorf("%s has changed; look at it, then go test -update:\n%s", path, got)
 	}
 }

@@ -60,14 +60,14 @@ func (u *ui) key(k tea.KeyPressMsg) {
 			u.close(u.over[n-1])
 			return
 		}
-		u.over[n-1].update(k)
+		u.toOverlay(k)
 		return
 	}
 	if u.answering() && !slices.Contains(global, s) {
 		switch out := u.dialog().Update(k).(type) {
-		case widget.DialogMsg:
-			u.answer(out.ID)
-		case widget.DialogIgnoredMsg:
+		case widget.DoneMsg:
+			u.answer(out.Value)
+		case widget.IgnoredMsg:
 			u.mainKey(k)
 		}
 		return
@@ -77,8 +77,8 @@ func (u *ui) key(k tea.KeyPressMsg) {
 
 func (u *ui) paste(p tea.PasteMsg) {
 	u.quitAt = time.Time{}
-	if n := len(u.over); n > 0 {
-		u.over[n-1].update(p)
+	if len(u.over) > 0 {
+		u.toOverlay(p)
 		return
 	}
 	if u.answering() {
@@ -284,13 +284,10 @@ func (u *ui) searchHistory() {
 			items = append(items, widget.Item{ID: strconv.Itoa(i), Cells: []string{text.FirstLine(said)}, Detail: said})
 		}
 	}
-	u.pick(&list{
-		PickerOptions: widget.PickerOptions{Title: "earlier prompts", Empty: "nothing was sent yet"}, items: items,
-		picked: func(id string) {
-			if at, err := strconv.Atoi(id); err == nil {
-				u.ed.Recall(at)
-			}
-		},
+	u.pick(widget.PickerOptions{Title: "earlier prompts", Empty: "nothing was sent yet"}, items, "", func(id string) {
+		if at, err := strconv.Atoi(id); err == nil {
+			u.ed.Recall(at)
+		}
 	})
 }
 

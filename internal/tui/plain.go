@@ -22,7 +22,7 @@ import (
 // with a line.
 type plain struct {
 	*ui
-	open   overlay           // that was printed
+	open   *overlay          // that was printed
 	answer func(line string) // to what is open; nil: a line is for the agent
 	asking string            // the id of the question that was printed
 	since  time.Time         // when it was
@@ -303,18 +303,18 @@ func (p *plain) reply(line string) bool {
 func (p *plain) present() {
 	for len(p.over) > 0 && (p.answer == nil || p.open != p.over[len(p.over)-1]) {
 		p.open, p.answer = p.over[len(p.over)-1], nil
-		switch o := p.open.(type) {
-		case *pager:
-			p.page(o.title, o.text(pageWidth))
-			p.close(o)
-		case *formView:
-			p.form(o)
-		case *dialogView:
-			p.choice(o)
-		case *pickView:
-			p.pickFrom(o, o.l.items)
-		case *treeView:
-			p.treeFrom(o)
+		switch v := p.open.view.(type) {
+		case *widget.Pager:
+			p.page(v.Title, v.Text(pageWidth))
+			p.close(p.open)
+		case *widget.Form:
+			p.form(p.open, v)
+		case *widget.Dialog:
+			p.choice(p.open, v.Question())
+		case *widget.Picker:
+			p.pickFrom(p.open, v)
+		case *tree:
+			p.pickFrom(p.open, v.Picker)
 		}
 	}
 	if len(p.over) > 0 {
@@ -351,19 +351,19 @@ func (p *plain) question(q widget.Question) {
 	p.say("Answer with " + strings.Join(answers, ". ") + ".")
 }
 
-func (p *plain) choice(d *dialogView) {
-	p.question(d.question)
+func (p *plain) choice(o *overlay, q widget.Question) {
+	p.question(q)
 	p.answer = func(line string) {
-		at := slices.IndexFunc(d.question.Options, func(o widget.Option) bool { return o.Key == line })
+		at := slices.IndexFunc(q.Options, func(x widget.Option) bool { return x.Key == line })
 		if line == "" {
-			at = d.question.Safe
+			at = q.Safe
 		}
 		if at < 0 {
 			p.say("That is none of the answers.")
 			return // it is asked again
 		}
-		p.close(d)
-		d.then(d.question.Options[at].ID)
+		p.close(o)
+		o.done(q.Options[at].ID)
 	}
 }
 
@@ -390,20 +390,20 @@ func (p *plain) page(title, text string) {
 }
 
 // form asks for a text: one line, or one to be read first.
-func (p *plain) form(f *formView) {
+func (p *plain) form(o *overlay, f *widget.Form) {
 	title, text := f.Title(), f.Text()
 	done := func(text string) {
 		if f.Note != nil {
 			if why, bad := f.Note(text); bad {
 				p.say("Error: " + why + "; nothing was changed")
-				p.close(f)
+				p.close(o)
 				return
 			}
 		}
-		p.close(f)
-		f.done(text)
+		p.close(o)
+		o.done(text)
 	}
-	if f.head == nil {
+	if f.Head == nil {
 		if text != "" {
 			title += ". Now it is: " + text
 		}
@@ -412,7 +412,7 @@ func (p *plain) form(f *formView) {
 			switch line {
 			case "":
 				p.say("Left as it was.")
-				p.close(f)
+				p.close(o)
 			case ".":
 				done("")
 			default:
@@ -421,7 +421,7 @@ func (p *plain) form(f *formView) {
 		}
 		return
 	}
-	for _, l := range f.head {
+	for _, l := range f.Head {
 		p.say(l)
 	}
 	p.page(title, text)
@@ -432,36 +432,37 @@ func (p *plain) form(f *formView) {
 			done(text)
 		case "e":
 			p.say("Type the text; a line with a dot alone ends it.")
-			p.lines(nil, f, done)
+			p.lines(nil, o, done)
 		case "n", "":
 			p.say("Nothing was changed.")
-			p.close(f)
+			p.close(o)
 		}
 	}
 }
 
 // lines reads lines up to one with a dot alone. Where the input ends before it, nothing is changed.
-func (p *plain) lines(have []string, f *formView, done func(string)) {
+func (p *plain) lines(have []string, o *overlay, done func(string)) {
 	p.answer = func(line string) {
 		switch {
 		case line == ".":
 			done(strings.Join(have, "\n"))
 		case p.ended && len(p.script) == 0:
 			p.say("Nothing was changed.")
-			p.close(f)
+			p.close(o)
 		default:
-			p.lines(append(have, line), f, done)
+			p.lines(append(have, line), o, done)
 		}
 	}
 }
 
-func (p *plain) pickFrom(l *pickView, items []widget.Item) {
-	if len(l.l.items) == 0 {
-		p.say(l.l.Empty)
-		p.close(l)
+func (p *plain) pickFrom(o *overlay, l *widget.Picker) {
+	items := l.Shown()
+	if len(items) == 0 {
+		p.say(l.Empty)
+		p.close(o)
 		return
 	}
-	p.say(l.l.Title + ":")
+	p.say(l.Title + ":")
 	for i, it := range items[:min(len(items), mostItems)] {
 		cells := slices.DeleteFunc(slices.Clone(it.Cells), func(c string) bool { return c == "" })
 		p.say(strconv.Itoa(i+1) + ". " + strings.Join(cells, ", "))
@@ -475,53 +476,16 @@ func (p *plain) pickFrom(l *pickView, items []widget.Item) {
 		switch {
 		case line == "":
 			p.say("Nothing was taken.")
-			p.close(l)
+			p.close(o)
 		case err == nil && n >= 1 && n <= len(items):
-			p.close(l)
-			l.l.picked(items[n-1].ID)
+			p.close(o)
+			o.done(items[n-1].ID)
 		default:
-			found := slices.DeleteFunc(slices.Clone(l.l.items), func(it widget.Item) bool { return !hasWords(it, line) })
-			if len(found) == 0 {
+			if l.Find(line); len(l.Shown()) == 0 {
 				p.say("Nothing fits.")
-				found = l.l.items
+				l.Find("")
 			}
-			p.pickFrom(l, found)
+			p.pickFrom(o, l)
 		}
 	}
-}
-
-func hasWords(it widget.Item, words string) bool {
-	text := strings.ToLower(strings.Join(it.Cells, " ") + " " + it.Detail + " " + it.Search)
-	for w := range strings.FieldsSeq(strings.ToLower(words)) {
-		if !strings.Contains(text, w) {
-			return false
-		}
-	}
-	return true
-}
-
-// treeFrom lists what was said, on all branches, the newest first.
-func (p *plain) treeFrom(t *treeView) {
-	var items []widget.Item
-	for _, n := range slices.Backward(t.nodes) {
-		if n.Kind != widget.NodeUser && n.Kind != widget.NodeAssistant && n.Label == "" {
-			continue
-		}
-		what := string(n.Kind)
-		if !n.OnPath {
-			what += " on another branch"
-		}
-		if n.Leaf {
-			what += ", the conversation is here"
-		}
-		if n.Label != "" {
-			what += ", label " + n.Label
-		}
-		items = append(items, widget.Item{ID: n.ID, Cells: []string{text.FirstLine(n.Text), what}})
-	}
-	p.close(t)
-	p.pick(&list{
-		PickerOptions: widget.PickerOptions{Title: "the tree, the newest first", Empty: "nothing was said yet"}, items: items,
-		picked: func(id string) { t.do(widget.TreeSelectMsg{ID: id}) },
-	})
 }

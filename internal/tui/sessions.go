@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -107,53 +108,67 @@ func export(u *ui, args string) {
 func listSessions(u *ui, all bool) {
 	h := u.cfg.Host
 	var found []sessions.Found
-	l := &list{}
-	read := func(ctx context.Context) (err error) {
-		found, err = h.Sessions(ctx, all)
-		return err
+	list := func(ctx context.Context) ([]sessions.Found, error) { return h.Sessions(ctx, all) }
+	title := "sessions of this project"
+	if all {
+		title = "sessions of all projects"
 	}
-	again := func(what string, work func(ctx context.Context) error) {
-		u.quietly(func(ctx context.Context) error {
-			if err := work(ctx); err != nil {
-				return err
+	show := func() {
+		p, o := u.pick(widget.PickerOptions{Title: title, Empty: "there are no sessions", Keys: []widget.PickerKey{
+			{Key: "tab", Help: "this project / all"}, {Key: "ctrl+r", Help: "rename"}, {Key: "ctrl+d", Help: "delete"},
+		}}, sessionItems(found, h.Agent().State().File), "", func(path string) {
+			if path == h.Agent().State().File {
+				u.note("that is the session you are in")
+				return
 			}
-			return read(ctx)
-		}, func(err error) {
-			if !failed(u, what, err) {
-				l.set(sessionItems(found, h.Agent().State().File))
-			}
+			switchTo(u, "opening the session", func(ctx context.Context) error { return h.Resume(ctx, path) }, nil)
 		})
-	}
-	l.PickerOptions = widget.PickerOptions{Empty: "there are no sessions", Keys: []widget.PickerKey{{Key: "tab", Help: "this project / all"}}}
-	l.picked = func(path string) {
-		if path == h.Agent().State().File {
-			u.note("that is the session you are in")
-			return
+		again := func(what string, work func(ctx context.Context) error) {
+			var now []sessions.Found
+			u.quietly(func(ctx context.Context) (err error) {
+				if err = work(ctx); err == nil {
+					now, err = list(ctx)
+				}
+				return err
+			}, func(err error) {
+				if !failed(u, what, err) {
+					found = now
+					p.SetItems(sessionItems(found, h.Agent().State().File))
+				}
+			})
 		}
-		switchTo(u, "opening the session", func(ctx context.Context) error { return h.Resume(ctx, path) }, nil)
-	}
-	l.deleted = func(path string) { again("delete", func(ctx context.Context) error { return h.Remove(ctx, path) }) }
-	l.renamed = func(path, name string) {
-		again("rename", func(ctx context.Context) error { return h.Rename(ctx, path, widget.OneLine(name)) })
-	}
-	l.key = func(string, string) { l.leave(); listSessions(u, !all) }
-	u.run("looking for sessions", read, func(err error) {
-		if failed(u, "resume", err) {
-			return
+		o.key = func(key, path string) {
+			at := slices.IndexFunc(found, func(s sessions.Found) bool { return s.Path == path })
+			switch {
+			case key == "tab":
+				u.close(o)
+				listSessions(u, !all)
+			case at < 0:
+			case key == "ctrl+r":
+				u.edit("new name", sessionTitle(&found[at]), func(name string) {
+					again("rename", func(ctx context.Context) error { return h.Rename(ctx, path, widget.OneLine(name)) })
+				})
+			default:
+				yesNo(u, widget.Question{Title: "delete this session?", Text: sessionTitle(&found[at]), Body: path}, false, "yes, delete its file", "no, keep it", func() {
+					again("delete", func(ctx context.Context) error { return h.Remove(ctx, path) })
+				})
+			}
 		}
-		l.Title = "sessions of this project"
-		if all {
-			l.Title = "sessions of all projects"
-		}
-		l.items = sessionItems(found, h.Agent().State().File)
-		u.soon("the list of sessions", func() { u.pick(l) })
+	}
+	get(u, "looking for sessions", "resume", list, func(got []sessions.Found) {
+		found = got
+		u.soon("the list of sessions", show)
 	})
+}
+
+func sessionTitle(s *sessions.Found) string {
+	return cmp.Or(s.Name, text.FirstLine(s.First), "(nothing was said)")
 }
 
 func sessionItems(found []sessions.Found, now string) []widget.Item {
 	items := make([]widget.Item, 0, len(found))
 	for _, s := range found {
-		title := cmp.Or(s.Name, text.FirstLine(s.First), "(nothing was said)")
+		title := sessionTitle(&s)
 		if s.Path == now {
 			title = "* " + title
 		}

@@ -2,19 +2,276 @@ package tui
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
+	"charm.land/lipgloss/v2"
 
 	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/agent"
 	"github.com/clew-dev/clew/compact"
+	"github.com/clew-dev/clew/internal/outline"
 	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/internal/tui/widget"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 )
+
+// treeEntry is an entry of the session as the tree shows it.
+type treeEntry struct {
+	agent.Node
+	kind, said string
+	search     string // in lower case
+}
+
+// kindStyles are the colours of entries on the path to the leaf; the others are dim.
+var kindStyles = map[string]func(*widget.Theme) lipgloss.Style{
+	"user":       func(t *widget.Theme) lipgloss.Style { return t.User },
+	"tool":       func(t *widget.Theme) lipgloss.Style { return t.Tool },
+	"summary":    func(t *widget.Theme) lipgloss.Style { return t.Box },
+	"compaction": func(t *widget.Theme) lipgloss.Style { return t.Box },
+	"assistant":  func(t *widget.Theme) lipgloss.Style { return t.Text },
+	"":           func(t *widget.Theme) lipgloss.Style { return t.Dim },
+}
+
+func newTreeEntry(n agent.Node) treeEntry {
+	e := treeEntry{Node: n, kind: "other", said: n.Text}
+	switch n.Type {
+	case session.TypeMessage:
+		switch n.Role {
+		case message.RoleUser, message.RoleAssistant:
+			e.kind = string(n.Role)
+		case message.RoleToolResult:
+			e.kind, e.said = "tool", n.Tool+": "+n.Text
+		case message.RoleBashExecution:
+			e.kind = "tool"
+		default:
+		}
+	case session.TypeCompaction:
+		e.kind, e.said = "compaction", plainSummary(n.Text)
+	case session.TypeBranchSummary:
+		e.kind, e.said = "summary", plainSummary(n.Text)
+	case session.TypeLabel:
+		e.kind = "label"
+	default:
+	}
+	e.search = strings.ToLower(e.kind + " " + e.Label + " " + e.said)
+	return e
+}
+
+// treeFilter says which entries are shown.
+type treeFilter struct {
+	name, key string
+	shows     func(*treeEntry) bool
+}
+
+// treeFilters are the filters. Ctrl+O goes from one to the next, but for the last.
+var treeFilters = []treeFilter{
+	{"default", "ctrl+d", (*treeEntry).happened},
+	{"no-tools", "ctrl+t", func(e *treeEntry) bool { return e.kind != "tool" && e.happened() }},
+	{"user-only", "ctrl+u", func(e *treeEntry) bool { return e.kind == "user" || e.kind == "summary" || e.kind == "compaction" }},
+	{"labeled-only", "ctrl+l", func(e *treeEntry) bool { return e.Label != "" }},
+	{"all", "ctrl+a", func(*treeEntry) bool { return true }},
+	{"messages", "", func(e *treeEntry) bool { // read aloud
+		return e.Label != "" || e.kind == "user" || e.kind == "assistant" && e.said != ""
+	}},
+}
+
+// happened reports whether an entry is what was said or done. An assistant message
+// without text is its tool calls.
+func (e *treeEntry) happened() bool {
+	return e.kind != "label" && e.kind != "other" && (e.kind != "assistant" || e.said != "")
+}
+
+// tree is the list of all entries of the session. A run without branches is not indented,
+// what leaves it is. An entry stands under its nearest ancestor that is shown. Left folds a
+// branch or goes to where it begins, Right unfolds it or goes to the next one.
+type tree struct {
+	*widget.Picker
+	reader  bool // it is read aloud: without lines, the newest first
+	entries []treeEntry
+	ids     map[string]int
+	filter  int
+	folded  map[string]bool
+	rows    []treeRow
+}
+
+type treeRow struct {
+	outline.Row
+	hidden int // entries of its branch that are folded away
+}
+
+func newTree(u *ui, nodes []agent.Node) *tree {
+	t := &tree{reader: u.cfg.ScreenReader, folded: map[string]bool{}}
+	if t.reader {
+		t.filter = len(treeFilters) - 1
+	}
+	keys := []widget.PickerKey{{Key: "ctrl+o", Help: "filter"}, {Key: "L", Help: "label"}, {Key: "ctrl+x", Help: "copy"}, {Key: "left", Help: "fold, jump"}, {Key: "right"}}
+	for _, f := range treeFilters[:len(treeFilters)-1] {
+		keys = append(keys, widget.PickerKey{Key: f.key})
+	}
+	t.Picker = widget.NewPicker(u.theme, widget.PickerOptions{Empty: "no entry fits; Ctrl+A shows all", Take: "go", Keys: keys}, nil)
+	t.Layout = t.layout
+	t.set(nodes)
+	if at := slices.IndexFunc(nodes, func(n agent.Node) bool { return n.Leaf }); at >= 0 {
+		t.Select(nodes[at].ID)
+	}
+	return t
+}
+
+// set replaces the entries. The selection and the folds stay with their ids.
+func (t *tree) set(nodes []agent.Node) {
+	t.entries, t.ids = make([]treeEntry, len(nodes)), make(map[string]int, len(nodes))
+	for i, n := range nodes {
+		t.entries[i], t.ids[n.ID] = newTreeEntry(n), i
+	}
+	t.Refresh()
+}
+
+func (t *tree) at(id string) int {
+	if i, ok := t.ids[id]; ok && id != "" {
+		return i
+	}
+	return -1
+}
+
+// layout works out the rows for words to search for, and which of them is nearest to an entry.
+func (t *tree) layout(query, want string) (items []widget.Item, at string) {
+	words := strings.Fields(strings.ToLower(query))
+	n := len(t.entries)
+	parents, shown, leaf := make([]int, n), make([]bool, n), -1
+	for i := range t.entries {
+		e := &t.entries[i]
+		parents[i] = t.at(e.Parent)
+		shown[i] = treeFilters[t.filter].shows(e) && !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(e.search, w) })
+		if e.Leaf {
+			leaf = i
+		}
+	}
+	hung := outline.New(parents, leaf, func(i int) bool { return shown[i] }, func(i int) bool { return t.entries[i].OnPath })
+	t.rows = t.rows[:0]
+	rowOf, fold := slices.Repeat([]int{-1}, n), 0
+	for r := range hung.Rows() {
+		if fold > 0 && (r.Depth > fold || r.Depth == fold && !r.First) {
+			t.rows[len(t.rows)-1].hidden++
+		} else {
+			t.rows, fold = append(t.rows, treeRow{Row: r}), 0
+			if r.First && t.folded[t.entries[r.Node].ID] {
+				fold = r.Depth
+			}
+		}
+		rowOf[r.Node] = len(t.rows) - 1
+	}
+	nearest := func(i int) int {
+		if i < 0 || rowOf[i] >= 0 {
+			return i
+		}
+		return hung.Above[i]
+	}
+	here := nearest(leaf)
+	for i, r := range t.rows {
+		items = append(items, t.item(r, here >= 0 && i == rowOf[here]))
+	}
+	t.Title = "tree: " + treeFilters[t.filter].name
+	if hidden := n - len(t.rows); hidden > 0 {
+		t.Title += fmt.Sprintf(", %d hidden", hidden)
+	}
+	w := t.at(want)
+	near := nearest(w)
+	for ; near < 0 && w >= 0 && w < n; w++ { // the first that is shown behind it
+		if shown[w] {
+			near = w
+		}
+	}
+	switch {
+	case near >= 0:
+		at = items[rowOf[near]].ID
+	case len(items) > 0:
+		at = items[len(items)-1].ID
+	}
+	if t.reader {
+		slices.Reverse(items)
+		t.Title = "the tree, the newest first"
+	}
+	return items, at
+}
+
+// item draws a row.
+func (t *tree) item(r treeRow, leaf bool) widget.Item {
+	e := &t.entries[r.Node]
+	dot, style, end := "· ", kindStyles[""], ""
+	if e.OnPath {
+		dot, style = "• ", kindStyles[e.kind]
+	} else if t.reader {
+		end = "on another branch"
+	}
+	if leaf {
+		dot, end = "● ", "← leaf"
+	}
+	said := e.kind + ": "
+	if e.Label != "" {
+		said += "[" + widget.Cut(widget.OneLine(e.Label), 30) + "] "
+	}
+	if r.hidden > 0 {
+		dot += fmt.Sprintf("[+%d] ", r.hidden)
+	}
+	it := widget.Item{ID: e.ID, Cells: []string{said + e.said}, Style: style, Detail: "[#" + e.ID + "] " + e.Time.Local().Format("Jan 02 15:04") + " · " + e.said}
+	if end != "" {
+		it.Cells = append(it.Cells, end)
+	}
+	if !t.reader {
+		it.Lead = guides(r.Row) + dot
+	}
+	return it
+}
+
+// mostGuides is how many of the branches that a row is in are drawn.
+const mostGuides = 8
+
+// guides draws the branches that a row is in.
+func guides(r outline.Row) string {
+	depth, outer := r.Depth, ""
+	if depth > mostGuides {
+		depth, outer = mostGuides, "‹ "
+	}
+	if depth > 0 && r.First {
+		return outer + strings.Repeat("│ ", depth-1) + "├─"
+	}
+	return outer + strings.Repeat("│ ", depth)
+}
+
+// press does what a key means that is for the tree alone.
+func (t *tree) press(key string) {
+	i := slices.IndexFunc(t.rows, func(r treeRow) bool { return t.entries[r.Node].ID == t.Selected() })
+	id := func() string { return t.entries[t.rows[i].Node].ID }
+	f := slices.IndexFunc(treeFilters, func(f treeFilter) bool { return f.key == key })
+	switch {
+	case f >= 0:
+		t.filter = f
+		t.Refresh()
+		return
+	case key == "ctrl+o":
+		t.filter = (t.filter + 1) % (len(treeFilters) - 1)
+		t.Refresh()
+		return
+	case i < 0:
+		return
+	case key == "left" && t.rows[i].First && !t.folded[id()]:
+		t.folded[id()] = true
+	case key == "left":
+		depth := t.rows[i].Depth
+		for i = max(i-1, 0); i > 0 && (t.rows[i].Depth > depth || !t.rows[i].First && t.rows[i+1].Depth <= t.rows[i].Depth); i-- {
+		}
+	case t.folded[id()]:
+		delete(t.folded, id())
+	default:
+		for i = min(i+1, len(t.rows)-1); i < len(t.rows)-1 && !t.rows[i].First; i++ {
+		}
+	}
+	t.Select(id())
+}
 
 func openTree(u *ui) {
 	get(u, "reading the tree", "tree", u.cfg.Host.Agent().Tree, func(nodes []agent.Node) {
@@ -23,34 +280,38 @@ func openTree(u *ui) {
 			return
 		}
 		u.soon("the tree", func() {
-			u.tree(treeNodes(nodes), func(t *treeView, msg any) { onTree(u, t, &nodes, msg) })
+			t := newTree(u, nodes)
+			o := u.open(t, nil)
+			leave := func() { u.close(o) }
+			o.stays, o.done = true, func(id string) { goThere(u, leave, &t.entries[t.ids[id]]) }
+			o.key = func(key, id string) { onTree(u, t, key, id) }
 		})
 	})
 }
 
-// onTree does what the user wants of an entry of the tree. A new label changes the nodes.
-func onTree(u *ui, t *treeView, nodes *[]agent.Node, msg any) {
+// onTree does what a key means for an entry of the tree.
+func onTree(u *ui, t *tree, key, id string) {
 	a := u.cfg.Host.Agent()
-	switch msg := msg.(type) {
-	case widget.TreeLabelMsg:
-		u.edit("label (empty: none)", msg.Label, func(label string) {
+	i := t.at(id)
+	switch {
+	case key == "L" && i >= 0:
+		u.edit("label (empty: none)", t.entries[i].Label, func(label string) {
 			var now []agent.Node
 			u.quietly(func(ctx context.Context) (err error) {
-				if err = a.Label(ctx, msg.ID, strings.TrimSpace(label)); err == nil {
+				if err = a.Label(ctx, id, strings.TrimSpace(label)); err == nil {
 					now, err = a.Tree(ctx)
 				}
 				return err
 			}, func(err error) {
 				if !failed(u, "label", err) {
-					*nodes = now
-					t.SetNodes(treeNodes(now))
+					t.set(now)
 				}
 			})
 		})
-	case widget.TreeCopyMsg:
+	case key == "ctrl+x" && i >= 0:
 		var r *clew.Recalled
 		u.quietly(func(ctx context.Context) (err error) {
-			r, err = a.Recall(ctx, msg.ID, clew.RecallOptions{Max: -1})
+			r, err = a.Recall(ctx, id, clew.RecallOptions{Max: -1})
 			return err
 		}, func(err error) {
 			if !failed(u, "copy", err) {
@@ -58,18 +319,21 @@ func onTree(u *ui, t *treeView, nodes *[]agent.Node, msg any) {
 				u.note("copied, as far as the terminal lets programs do that")
 			}
 		})
-	case widget.TreeSelectMsg:
-		if u.cfg.MoveAtOnce {
-			t.leave()
-			navigate(u, msg.ID, clew.BranchOptions{})
-			return
-		}
-		askMove(u, t, (*nodes)[slices.IndexFunc(*nodes, func(n agent.Node) bool { return n.ID == msg.ID })])
+	default:
+		t.press(key)
 	}
 }
 
-// askMove asks what is to be done with an entry that was chosen in the tree.
-func askMove(u *ui, t *treeView, n agent.Node) {
+// goThere goes to an entry that was chosen in the tree, or asks what is to be done with it.
+func goThere(u *ui, leave func(), n *treeEntry) {
+	move := func(opt clew.BranchOptions) {
+		leave()
+		navigate(u, n.ID, opt)
+	}
+	if u.cfg.MoveAtOnce {
+		move(clew.BranchOptions{})
+		return
+	}
 	options := []widget.Option{
 		{ID: "go", Key: "n", Text: "yes, without a summary of the branch you leave"},
 		{ID: "sum", Key: "s", Text: "yes, with a summary of the branch you leave"},
@@ -85,21 +349,18 @@ func askMove(u *ui, t *treeView, n agent.Node) {
 	u.choose(q, false, func(option string) {
 		switch option {
 		case "go":
-			t.leave()
-			navigate(u, n.ID, clew.BranchOptions{})
+			move(clew.BranchOptions{})
 		case "sum":
-			t.leave()
-			navigate(u, n.ID, clew.BranchOptions{Summarize: true})
+			move(clew.BranchOptions{Summarize: true})
 		case "own":
 			u.edit("what the summary should pay attention to", "", func(text string) {
-				t.leave()
-				navigate(u, n.ID, clew.BranchOptions{Summarize: true, Instructions: strings.TrimSpace(text)})
+				move(clew.BranchOptions{Summarize: true, Instructions: strings.TrimSpace(text)})
 			})
 		case "upTo":
-			t.leave()
+			leave()
 			compactUpTo(u, n.ID)
 		case "omit":
-			t.leave()
+			leave()
 			omit(u, n.ID)
 		}
 	})
@@ -135,11 +396,8 @@ func compactUpTo(u *ui, id string) {
 	})
 }
 
-func where(n agent.Node) string {
-	s := string(treeNodes([]agent.Node{n})[0].Kind)
-	if text := text.FirstLine(n.Text); text != "" {
-		s += ": " + text
-	}
+func where(n *treeEntry) string {
+	s := n.kind + ": " + text.FirstLine(n.said)
 	if n.Role == message.RoleUser {
 		s += "\nThe conversation continues before it, and its text is put into the editor."
 	}
@@ -153,37 +411,6 @@ func navigate(u *ui, id string, opt clew.BranchOptions) {
 		doing = "summarizing the branch you leave"
 	}
 	get(u, doing, "move", func(ctx context.Context) (*clew.Branched, error) { return a.Navigate(ctx, id, opt) }, func(b *clew.Branched) { arrived(u, b) })
-}
-
-// treeNodes makes the nodes of a widget.
-func treeNodes(nodes []agent.Node) []widget.Node {
-	out := make([]widget.Node, len(nodes))
-	for i, n := range nodes {
-		w := widget.Node{ID: n.ID, Parent: n.Parent, Kind: widget.NodeOther, Text: n.Text, Label: n.Label, OnPath: n.OnPath, Leaf: n.Leaf, Time: n.Time}
-		switch n.Type {
-		case session.TypeMessage:
-			switch n.Role {
-			case message.RoleUser:
-				w.Kind = widget.NodeUser
-			case message.RoleAssistant:
-				w.Kind = widget.NodeAssistant
-			case message.RoleToolResult:
-				w.Kind, w.Text = widget.NodeTool, n.Tool+": "+n.Text
-			case message.RoleBashExecution:
-				w.Kind = widget.NodeTool
-			default:
-			}
-		case session.TypeCompaction:
-			w.Kind, w.Text = widget.NodeCompaction, plainSummary(n.Text)
-		case session.TypeBranchSummary:
-			w.Kind, w.Text = widget.NodeSummary, plainSummary(n.Text)
-		case session.TypeLabel:
-			w.Kind = widget.NodeLabel
-		default:
-		}
-		out[i] = w
-	}
-	return out
 }
 
 // summaryMarks are what a line of a summary has for others than its reader here: that it is

@@ -26,8 +26,8 @@ type ui struct {
 	width, height int
 	ed            *widget.Editor
 	log           *transcript
-	over          []overlay // the last one is on top
-	later         []ready   // what waits until the user has time for it
+	over          []*overlay // the last one is on top
+	later         []ready    // what waits until the user has time for it
 	files         fileNames
 
 	// What the agent's events have said.
@@ -183,10 +183,10 @@ func (u *ui) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case sentMsg:
 		u.sent()
 	case tea.MouseWheelMsg:
-		if n := len(u.over); n > 0 {
-			u.over[n-1].update(msg)
+		if len(u.over) > 0 {
+			u.toOverlay(msg)
 		} else {
-			u.scroll(wheel(msg))
+			u.scroll(widget.Wheel(msg))
 		}
 	case tea.KeyPressMsg:
 		u.key(msg)

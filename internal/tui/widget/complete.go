@@ -37,7 +37,7 @@ func (e *Editor) suggest() {
 	if token == "" || e.closed == "" || !strings.HasPrefix(token, e.closed) {
 		e.closed = ""
 		if items := e.offers(token); len(items) > 0 {
-			e.pop = &popup{items: items}
+			e.pop = NewPicker(e.theme, PickerOptions{Bare: true}, items)
 		}
 	}
 }
@@ -54,8 +54,8 @@ func tokenAt(s string) string {
 	return ""
 }
 
-// offers returns what can stand in place of a token.
-func (e *Editor) offers(token string) (items []popupItem) {
+// offers returns what can stand in place of a token, as the ids of items.
+func (e *Editor) offers(token string) (items []Item) {
 	if strings.HasPrefix(token, "/") {
 		return e.commandOffers(token[1:])
 	}
@@ -76,7 +76,7 @@ func (e *Editor) offers(token string) (items []popupItem) {
 		if !strings.HasSuffix(name, "/") {
 			value += " "
 		}
-		items = append(items, popupItem{text: name, value: value})
+		items = append(items, Item{ID: value, Cells: []string{name}})
 		if len(items) == 50 {
 			break
 		}
@@ -86,7 +86,7 @@ func (e *Editor) offers(token string) (items []popupItem) {
 
 // commandOffers returns the commands that fit what was typed of a name, the best first;
 // all of them where nothing was.
-func (e *Editor) commandOffers(typed string) (items []popupItem) {
+func (e *Editor) commandOffers(typed string) (items []Item) {
 	var names []string
 	for _, c := range e.commands {
 		names = append(names, c.Name)
@@ -99,11 +99,7 @@ func (e *Editor) commandOffers(typed string) (items []popupItem) {
 	}
 	for _, m := range found {
 		c := e.commands[m.Index]
-		it := popupItem{text: "/" + OneLine(c.Name), help: OneLine(c.Help), value: "/" + c.Name + " "}
-		if c.Args != "" {
-			it.text += " " + OneLine(c.Args)
-		}
-		items = append(items, it)
+		items = append(items, Item{ID: "/" + c.Name + " ", Cells: []string{"/" + c.Name + " " + c.Args, c.Help}})
 	}
 	return items
 }
@@ -111,17 +107,15 @@ func (e *Editor) commandOffers(typed string) (items []popupItem) {
 // popupKey does what a key means to the popup; false when it means nothing.
 func (e *Editor) popupKey(k tea.KeyPressMsg) bool {
 	switch k.String() {
-	case "up", "ctrl+p", "shift+tab":
-		e.pop.move(-1)
-	case "down", "ctrl+n":
-		e.pop.move(1)
+	case "up", "ctrl+p", "shift+tab", "down", "ctrl+n":
+		e.pop.Update(k)
 	case "esc":
 		e.closed = tokenAt(e.in.before())
 		e.pop = nil
 	case "tab":
 		e.take()
 	case "enter":
-		if tokenAt(e.in.before())+" " == e.pop.items[e.pop.sel].value {
+		if tokenAt(e.in.before())+" " == e.pop.Selected() {
 			return false // typed in full: Enter means the text
 		}
 		e.take()
@@ -133,7 +127,7 @@ func (e *Editor) popupKey(k tea.KeyPressMsg) bool {
 
 // take puts the selected item in place of what was typed of it.
 func (e *Editor) take() {
-	value := e.pop.items[e.pop.sel].value
+	value := e.pop.Selected()
 	was := e.in.now()
 	head, rest := was.text[:was.at], was.text[was.at:]
 	if strings.HasPrefix(rest, " ") {
@@ -145,44 +139,4 @@ func (e *Editor) take() {
 	if !strings.HasSuffix(value, "/") {
 		e.pop = nil
 	}
-}
-
-// A popup is the list that an editor offers something from.
-type popup struct {
-	items []popupItem
-	sel   int
-}
-
-type popupItem struct{ text, help, value string }
-
-const maxPopup = 8
-
-func (p *popup) move(by int) {
-	if n := len(p.items); n > 0 {
-		p.sel = ((p.sel+by)%n + n) % n
-	}
-}
-
-// lines draws at most most items, the selected one among them.
-func (p *popup) lines(t *Theme, width, most int) []string {
-	n := min(len(p.items), most)
-	from := min(max(p.sel-n/2, 0), len(p.items)-n)
-	names := 0
-	for _, it := range p.items[from : from+n] {
-		names = max(names, Width(it.text))
-	}
-	names = min(names, width*2/3)
-	var out []string
-	for i, it := range p.items[from : from+n] {
-		line, mark, style := Cut(it.text, names), "  ", t.Text
-		if from+i == p.sel {
-			mark, style = "> ", t.Match
-		}
-		line = t.Paint(style, mark+line)
-		if it.help != "" {
-			line = Pad(line, names+4) + t.Paint(t.Dim, it.help)
-		}
-		out = append(out, Cut(line, width))
-	}
-	return out
 }

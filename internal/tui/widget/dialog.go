@@ -2,20 +2,11 @@ package widget
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 )
-
-// A DialogMsg says what the user has chosen: the ID of an Option.
-type DialogMsg struct{ ID string }
-
-// A DialogIgnoredMsg gives back a key or a paste that did not count because it came
-// too early, or that means nothing here. It was meant for what stood there before: a program
-// passes it on to the editor.
-type DialogIgnoredMsg struct{ Msg tea.Msg }
 
 // An Option is an answer to a dialog.
 type Option struct {
@@ -52,10 +43,10 @@ type Dialog struct {
 	now           func() time.Time
 	since         time.Time // when it appeared, or the last key that did not count
 	ready         bool
-	sel, top      int
+	sel           int
 	width, height int
-	body          []string // for bodyWidth
-	bodyWidth     int
+	bodyWidth     int // for which the lines of the scroller are made
+	scroller
 }
 
 // NewDialog returns a dialog that appears now. now is the clock.
@@ -75,25 +66,35 @@ func NewDialog(t *Theme, q Question, now func() time.Time) *Dialog {
 // Appear says that the dialog is shown only now: it stood behind another one.
 func (d *Dialog) Appear() { d.since, d.ready = d.now(), false }
 
+// Ready says that keys count at once: it was opened by one.
+func (d *Dialog) Ready() { d.ready = true }
+
+// Question is what the dialog asks.
+func (d *Dialog) Question() Question { return d.q }
+
 // SetTheme changes how the dialog looks.
 func (d *Dialog) SetTheme(t *Theme) { d.theme, d.bodyWidth = t, 0 }
 
 // SetSize says how wide the dialog is and how many lines it may take.
 func (d *Dialog) SetSize(width, height int) {
 	d.width, d.height = max(width, 1), max(height, 1)
-	d.scrollBy(0)
+	if d.bodyWidth != d.width {
+		d.lines, d.bodyWidth = d.body(), d.width
+	}
+	d.page = max(d.height-2-len(d.optionLines()), 1) // the rule with the title, and what is below the body
+	d.move(0)
 }
 
-// Update takes a key or a paste. The result is a DialogMsg, a DialogIgnoredMsg or
+// Update takes a key or a paste. The result is a DoneMsg, a IgnoredMsg or
 // nil.
 func (d *Dialog) Update(msg tea.Msg) tea.Msg {
 	switch msg := msg.(type) {
 	case tea.PasteMsg:
 		d.early()
-		return DialogIgnoredMsg{msg}
+		return IgnoredMsg{msg}
 	case tea.KeyPressMsg:
 		if d.early() {
-			return DialogIgnoredMsg{msg}
+			return IgnoredMsg{msg}
 		}
 		return d.key(msg)
 	}
@@ -122,39 +123,27 @@ func (d *Dialog) key(k tea.KeyPressMsg) tea.Msg {
 		d.sel = max(d.sel-1, 0) // it stops at the ends: beyond the last one is not the first
 	case "down", "right", "tab":
 		d.sel = min(d.sel+1, n-1)
-	case "pgup":
-		d.scrollBy(-d.page())
-	case "pgdown", "space":
-		d.scrollBy(d.page())
-	case "home":
-		d.scrollBy(-len(d.body))
-	case "end":
-		d.scrollBy(len(d.body))
 	case "enter":
 		return d.answer(d.sel)
 	case "esc":
 		return d.answer(d.q.Safe)
 	default:
+		if d.scroller.key(s) {
+			break
+		}
 		at := slices.IndexFunc(d.q.Options, func(o Option) bool { return o.Key != "" && o.Key == s })
 		if at < 0 {
-			return DialogIgnoredMsg{k}
+			return IgnoredMsg{k}
 		}
 		return d.answer(at)
 	}
 	return nil
 }
 
-func (d *Dialog) answer(i int) tea.Msg { return DialogMsg{d.q.Options[i].ID} }
+func (d *Dialog) answer(i int) tea.Msg { return DoneMsg{d.q.Options[i].ID} }
 
-func (d *Dialog) scrollBy(n int) {
-	d.top = max(min(d.top+n, len(d.bodyLines())-d.page()), 0)
-}
-
-// bodyLines is all that may be scrolled.
-func (d *Dialog) bodyLines() []string {
-	if d.bodyWidth == d.width && d.body != nil {
-		return d.body
-	}
+// body is all that may be scrolled.
+func (d *Dialog) body() []string {
 	t, w := d.theme, max(d.width-2, 1)
 	var out []string
 	add := func(lines []string) {
@@ -178,7 +167,6 @@ func (d *Dialog) bodyLines() []string {
 	if strings.TrimSpace(d.q.Diff) != "" {
 		add(Diff(t, d.q.Diff, w, 0))
 	}
-	d.body, d.bodyWidth = out, d.width
 	return out
 }
 
@@ -207,32 +195,24 @@ func (d *Dialog) optionLines() []string {
 // revealLine is Reveal for a text of one line.
 func revealLine(s string) string { return strings.Join(strings.Fields(Reveal(s)), " ") }
 
-// page is how many lines of the body are shown.
-func (d *Dialog) page() int {
-	rest := d.height - 2 - len(d.optionLines()) // the rule with the title, and what is below the body
-	return max(rest, 1)
-}
-
 // View draws the dialog.
-func (d *Dialog) View() string { return strings.Join(d.lines(), "\n") }
+func (d *Dialog) View() string { return strings.Join(d.draw(), "\n") }
 
 // Cursor returns nil: nothing is typed here.
 func (d *Dialog) Cursor() *tea.Cursor { return nil }
 
 // Height returns how many lines View draws.
-func (d *Dialog) Height() int { return len(d.lines()) }
+func (d *Dialog) Height() int { return len(d.draw()) }
 
-func (d *Dialog) lines() []string {
+func (d *Dialog) draw() []string {
 	t := d.theme
 	out := []string{t.Rule(t.Warning, revealLine(d.q.Title), d.width)}
-	body, page := d.bodyLines(), d.page()
-	end := min(d.top+page, len(body))
-	for _, l := range body[d.top:end] {
+	for _, l := range d.shown() {
 		out = append(out, Cut(strings.TrimRight("  "+l, " "), d.width))
 	}
-	if len(body) > page {
-		out = append(out, t.Paint(t.Warning, Cut("  lines "+strconv.Itoa(d.top+1)+"–"+strconv.Itoa(end)+" of "+strconv.Itoa(len(body))+"; PgUp and PgDn show the rest", d.width)))
-	} else if len(body) > 0 {
+	if where := d.where(); where != "" {
+		out = append(out, t.Paint(t.Warning, Cut("  "+where+"; PgUp and PgDn show the rest", d.width)))
+	} else if len(d.lines) > 0 {
 		out = append(out, "")
 	}
 	out = append(out, d.optionLines()...)

@@ -48,9 +48,9 @@ func TestDialogIsNotAnsweredByAccident(t *testing.T) {
 	} {
 		c.wait(step.wait)
 		out := d.Update(step.msg)
-		want := tea.Msg(DialogIgnoredMsg{step.msg})
+		want := tea.Msg(IgnoredMsg{step.msg})
 		if !step.early {
-			want = DialogMsg{"once"}
+			want = DoneMsg{"once"}
 		}
 		if out != want {
 			t.Errorf("step %d: %#v, want %#v", i, out, want)
@@ -58,19 +58,19 @@ func TestDialogIsNotAnsweredByAccident(t *testing.T) {
 	}
 	// A paste never answers, however late.
 	c.wait(time.Hour)
-	if out := d.Update(tea.PasteMsg{Content: "y"}); out != (DialogIgnoredMsg{tea.PasteMsg{Content: "y"}}) {
+	if out := d.Update(tea.PasteMsg{Content: "y"}); out != (IgnoredMsg{tea.PasteMsg{Content: "y"}}) {
 		t.Errorf("a paste: %#v", out)
 	}
 	// One that stood behind another appears when it is shown.
 	d.Appear()
 	c.wait(100 * time.Millisecond)
-	if out := d.Update(press("y")); out != (DialogIgnoredMsg{press("y")}) {
+	if out := d.Update(press("y")); out != (IgnoredMsg{press("y")}) {
 		t.Errorf("just shown: %#v", out)
 	}
 	// A clock that is set back locks nobody out.
 	d.Appear()
 	c.wait(-time.Hour)
-	if out := d.Update(press("n")); out != (DialogMsg{"no"}) {
+	if out := d.Update(press("n")); out != (DoneMsg{"no"}) {
 		t.Errorf("clock set back: %#v", out)
 	}
 }
@@ -80,17 +80,17 @@ func TestDialogAnswers(t *testing.T) {
 		keys string
 		want tea.Msg
 	}{
-		{"<enter>", DialogMsg{"no"}},
-		{"<esc>", DialogMsg{"no"}},
-		{"<up><esc>", DialogMsg{"no"}},
-		{"<up><enter>", DialogMsg{"always"}},
-		{"<down><enter>", DialogMsg{"no"}}, // beyond the last one is not the first
-		{"<tab><tab><enter>", DialogMsg{"no"}},
-		{"<up><up><up><enter>", DialogMsg{"once"}},
-		{"<up><up><up><down><enter>", DialogMsg{"always"}},
-		{"a", DialogMsg{"always"}},
-		{"Y", DialogIgnoredMsg{tea.KeyPressMsg{Text: "Y", Code: 'Y'}}},
-		{"<ctrl+y>", DialogIgnoredMsg{press("ctrl+y")}},
+		{"<enter>", DoneMsg{"no"}},
+		{"<esc>", DoneMsg{"no"}},
+		{"<up><esc>", DoneMsg{"no"}},
+		{"<up><enter>", DoneMsg{"always"}},
+		{"<down><enter>", DoneMsg{"no"}}, // beyond the last one is not the first
+		{"<tab><tab><enter>", DoneMsg{"no"}},
+		{"<up><up><up><enter>", DoneMsg{"once"}},
+		{"<up><up><up><down><enter>", DoneMsg{"always"}},
+		{"a", DoneMsg{"always"}},
+		{"Y", IgnoredMsg{tea.KeyPressMsg{Text: "Y", Code: 'Y'}}},
+		{"<ctrl+y>", IgnoredMsg{press("ctrl+y")}},
 	} {
 		c := newClock()
 		d := NewDialog(none(), permission(), c.now)
@@ -102,7 +102,7 @@ func TestDialogAnswers(t *testing.T) {
 	c := newClock()
 	d := NewDialog(none(), Question{Title: "done", Safe: 7}, c.now)
 	c.wait(time.Second)
-	if out := do(d, "<enter>"); out != (DialogMsg{""}) {
+	if out := do(d, "<enter>"); out != (DoneMsg{""}) {
 		t.Errorf("without options: %#v", out)
 	}
 }
@@ -122,7 +122,7 @@ func TestDialogHidesNothing(t *testing.T) {
 		c.wait(time.Second)
 		seen := map[string]bool{}
 		for range 100 {
-			lines := d.lines()
+			lines := d.draw()
 			checkWidth(t, "dialog", lines, width)
 			if len(lines) > 12 {
 				t.Fatalf("%d lines in 12", len(lines))
@@ -132,12 +132,12 @@ func TestDialogHidesNothing(t *testing.T) {
 			}
 			do(d, "<pgdown>")
 		}
-		for _, l := range d.bodyLines() {
+		for _, l := range d.lines {
 			if l = strings.TrimRight("  "+l, " "); !seen[l] {
 				t.Fatalf("%d columns: %q can't be read", width, l)
 			}
 		}
-		if got := strings.Join(d.bodyLines(), ""); strings.Count(got, "x") != strings.Count(body, "x") {
+		if got := strings.Join(d.lines, ""); strings.Count(got, "x") != strings.Count(body, "x") {
 			t.Errorf("%d columns: characters are missing", width)
 		}
 		if do(d, "<home>"); d.top != 0 {
@@ -154,7 +154,7 @@ func TestDialogGolden(t *testing.T) {
 		for _, q := range []Question{permission(), long, {Title: "leave the branch?", Text: "12 entries stay behind.", Options: []Option{{"", "", "leave"}, {"", "", "摘要してから"}}}, {Title: "x", Options: []Option{{"", "a", "always allow " + strings.Repeat("go test ./internal/... ", 9)}, {"", "n", "no"}}, Safe: 1}} {
 			d := NewDialog(theme, q, c.now)
 			d.SetSize(width, 14)
-			out = append(append(out, d.lines()...), "")
+			out = append(append(out, d.draw()...), "")
 		}
 		f := NewForm(theme, "summary, before it is applied", "## Goal\n\nMake the test pass.\n\n- one\n- 二つ目の項目\n")
 		f.SetSize(width, 12)
@@ -181,7 +181,7 @@ func TestDialogWidth(t *testing.T) {
 		d.SetSize(width, height)
 		c.wait(time.Second)
 		do(d, "<pgdown><down>")
-		checkWidth(t, "dialog", d.lines(), width)
+		checkWidth(t, "dialog", d.draw(), width)
 		if d.Height() > height {
 			t.Fatalf("%d lines in %d", d.Height(), height)
 		}
@@ -200,14 +200,14 @@ func TestDialogWidth(t *testing.T) {
 
 func TestForm(t *testing.T) {
 	given := "a\tb\u200b\n" + strings.Repeat("line\n", 20_000)
-	if out := do(NewForm(none(), "summary", given), "<ctrl+s>"); out != (FormMsg{given}) {
+	if out := do(NewForm(none(), "summary", given), "<ctrl+s>"); out != (DoneMsg{given}) {
 		t.Error("a text that was not changed was changed")
 	}
-	if out := do(NewForm(none(), "summary", given[4:]), "x<ctrl+s>"); out != (FormMsg{"x" + typable(given[4:])}) {
+	if out := do(NewForm(none(), "summary", given[4:]), "x<ctrl+s>"); out != (DoneMsg{"x" + typable(given[4:])}) {
 		t.Error("what is too long for the form was lost")
 	}
 	f := NewForm(none(), "summary", "one\ntwo")
-	if out := do(f, "<down><enter>x<ctrl+s>"); out != (FormMsg{"one\n\nxtwo"}) {
+	if out := do(f, "<down><enter>x<ctrl+s>"); out != (DoneMsg{"one\n\nxtwo"}) {
 		t.Errorf("got %#v", out)
 	}
 	if out := do(f, "<esc>"); out != nil {
@@ -216,23 +216,23 @@ func TestForm(t *testing.T) {
 	if out := do(f, "y<esc>"); out != nil {
 		t.Errorf("a key does not go on: %#v", out)
 	}
-	if out := do(f, "<esc>"); out != (FormCancelMsg{}) {
+	if out := do(f, "<esc>"); out != (LeaveMsg{}) {
 		t.Errorf("got %#v", out)
 	}
 	f = NewForm(none(), "summary", "one")
-	if out := do(f, "x<ctrl+z><esc>"); out != (FormCancelMsg{}) {
+	if out := do(f, "x<ctrl+z><esc>"); out != (LeaveMsg{}) {
 		t.Errorf("nothing is changed: %#v", out)
 	}
 	l := NewLineForm(none(), "label", "two\nways")
 	l.Update(tea.PasteMsg{Content: "!\n!"})
-	if out := do(l, "<alt+enter><enter>"); out != (FormMsg{"two ways! !"}) {
+	if out := do(l, "<alt+enter><enter>"); out != (DoneMsg{"two ways! !"}) {
 		t.Errorf("got %#v", out)
 	}
 }
 
 func samplePicker(theme *Theme, width int) *Picker {
 	p := NewPicker(theme, PickerOptions{
-		Title: "resume a session", Empty: "there are no sessions here", Delete: true, Rename: true, Keys: []PickerKey{{"tab", "all folders"}, {"ctrl+s", "sort"}},
+		Title: "resume a session", Empty: "there are no sessions here", Keys: []PickerKey{{"tab", "all folders"}, {"ctrl+s", "sort"}, {"ctrl+x", ""}},
 	}, []Item{
 		{ID: "1", Cells: []string{"fix the parser", "2 hours ago", "812 entries"}, Detail: "~/src/clew · why does the lexer read past the end?"},
 		{ID: "2", Cells: []string{"会話の圧縮について、そしてもっと長い名前", "yesterday", "40 entries"}, Detail: "/tmp"},
@@ -245,7 +245,7 @@ func samplePicker(theme *Theme, width int) *Picker {
 
 func TestPickerGolden(t *testing.T) {
 	golden(t, "picker", func(theme *Theme, width, _ int) (out []string) {
-		for _, keys := range []string{"", "<down>", "fix", "zzz", "<ctrl+d>", "<ctrl+r> now"} {
+		for _, keys := range []string{"", "<down>", "fix", "zzz"} {
 			p := samplePicker(theme, width)
 			do(p, keys)
 			out = append(append(out, "# "+keys), p.lines()...)
@@ -259,25 +259,19 @@ func TestPicker(t *testing.T) {
 		keys string
 		want tea.Msg
 	}{
-		{"<enter>", PickMsg{"1"}},
-		{"<down><down><up><enter>", PickMsg{"2"}},
-		{"<end><enter>", PickMsg{"4"}},
-		{"parser fix<enter>", PickMsg{"1"}},
-		{"fxprs<enter>", PickMsg{"1"}},
-		{"lexer<enter>", PickMsg{"1"}},
-		{"hidden<enter>", PickMsg{"3"}},
-		{"圧縮<enter>", PickMsg{"2"}},
+		{"<enter>", DoneMsg{"1"}},
+		{"<down><down><up><enter>", DoneMsg{"2"}},
+		{"<end><enter>", DoneMsg{"4"}},
+		{"parser fix<enter>", DoneMsg{"1"}},
+		{"fxprs<enter>", DoneMsg{"1"}},
+		{"lexer<enter>", DoneMsg{"1"}},
+		{"hidden<enter>", DoneMsg{"3"}},
+		{"圧縮<enter>", DoneMsg{"2"}},
 		{"zzz<enter>", nil},
-		{"zzz<esc><enter>", PickMsg{"1"}},
-		{"<esc>", PickCancelMsg{}},
-		{"<down><ctrl+d>y", PickDeleteMsg{"2"}},
-		{"<ctrl+d>n", nil},
-		{"<ctrl+d><enter>", nil},
-		{"zzz<ctrl+d>y", nil},
-		{"<ctrl+r> now<enter>", PickRenameMsg{"1", "fix the parser now"}},
-		{"<ctrl+r><ctrl+u>x<esc><esc><enter>", PickMsg{"1"}},
-		{"<down><ctrl+s>", PickKeyMsg{"ctrl+s", "2"}},
-		{"zzz<tab>", PickKeyMsg{"tab", ""}},
+		{"zzz<esc><enter>", DoneMsg{"1"}},
+		{"<esc>", LeaveMsg{}},
+		{"<down><ctrl+s>", KeyMsg{"ctrl+s", "2"}},
+		{"zzz<tab>", KeyMsg{"tab", ""}},
 	} {
 		if out := do(samplePicker(none(), 80), x.keys); out != x.want {
 			t.Errorf("%s: %#v, want %#v", x.keys, out, x.want)
@@ -285,18 +279,9 @@ func TestPicker(t *testing.T) {
 	}
 	p := samplePicker(none(), 80)
 	do(p, "<down><down>")
-	var items []Item
-	for _, it := range p.rows.Items() {
-		items = append(items, it.(pickRow).Item)
-	}
-	p.SetItems(append([]Item{{ID: "0", Cells: []string{"new"}}}, items...))
+	p.SetItems(append([]Item{{ID: "0", Cells: []string{"new"}}}, p.Shown()...))
 	if p.Selected() != "3" {
 		t.Errorf("new items: %q is selected", p.Selected())
-	}
-	do(p, "<ctrl+d>")
-	p.SetItems([]Item{{ID: "9", Cells: []string{"other"}}})
-	if out := do(p, "y"); out != nil {
-		t.Errorf("another item than the one that was asked about: %#v", out)
 	}
 }
 
@@ -305,8 +290,8 @@ func TestPickerPutsTheBestFirst(t *testing.T) {
 		{ID: "scattered", Cells: []string{"g.p.t. something five"}}, {ID: "no", Cells: []string{"claude"}}, {ID: "inside", Cells: []string{"xgpt-5"}}, {ID: "start", Cells: []string{"openai/gpt-5"}},
 	})
 	shown := func() (got []string) {
-		for _, it := range p.rows.VisibleItems() {
-			got = append(got, it.(pickRow).ID)
+		for _, it := range p.Shown() {
+			got = append(got, it.ID)
 		}
 		return got
 	}
@@ -330,17 +315,14 @@ func TestPickerWidth(t *testing.T) {
 				items[i].Cells = append(items[i].Cells, randomText(r, 12))
 			}
 		}
-		p := NewPicker([]*Theme{none(), NewTheme(ModeDark, true)}[r.IntN(2)], PickerOptions{Title: randomText(r, 5), Empty: randomText(r, 5), Delete: true, Rename: true}, items)
+		p := NewPicker([]*Theme{none(), NewTheme(ModeDark, true)}[r.IntN(2)], PickerOptions{Title: randomText(r, 5), Empty: randomText(r, 5)}, items)
 		for range 20 {
 			p.SetSize(1+r.IntN(120), 1+r.IntN(30))
-			do(p, []string{"<up>", "<down>", "<pgdown>", "<end>", "a", "中", "<backspace>", "<esc>", "<ctrl+d>", "<ctrl+r>", "<enter>", "y"}[r.IntN(12)])
+			do(p, []string{"<up>", "<down>", "<pgdown>", "<end>", "a", "中", "<backspace>", "<esc>", "<enter>"}[r.IntN(9)])
 			lines := strings.Split(p.View(), "\n")
 			checkWidth(t, "picker", lines, p.width)
 			if len(lines) > p.height {
 				t.Fatalf("%d lines in %d", len(lines), p.height)
-			}
-			if c := p.Cursor(); c != nil && (c.X >= p.width || c.Y >= len(lines)) {
-				t.Fatalf("cursor at %d,%d in %dx%d", c.X, c.Y, p.width, len(lines))
 			}
 		}
 	}

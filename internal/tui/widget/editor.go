@@ -26,7 +26,7 @@ type Editor struct {
 
 	complete func(prefix string) []string
 	commands []Command
-	pop      *popup
+	pop      *Picker
 	closed   string // the token at which the user has closed the popup
 }
 
@@ -38,7 +38,11 @@ func NewEditor(t *Theme) *Editor {
 }
 
 // SetTheme changes how the editor looks.
-func (e *Editor) SetTheme(t *Theme) { e.theme = t }
+func (e *Editor) SetTheme(t *Theme) {
+	if e.theme = t; e.pop != nil {
+		e.pop.SetTheme(t)
+	}
+}
 
 // SetSize says how wide the editor is and how high the screen. The text takes at
 // most a third of it.
@@ -199,10 +203,14 @@ func (e *Editor) lines() []string {
 	return append(out, e.in.lines()...)
 }
 
+// maxPopup is how many lines the list above the editor takes.
+const maxPopup = 8
+
 // offered is the list above the editor, which takes a third of the screen at most.
 func (e *Editor) offered() []string {
 	if e.pop == nil {
 		return nil
 	}
-	return e.pop.lines(e.theme, e.width, min(maxPopup, max(e.height/3, 1)))
+	e.pop.SetSize(e.width, min(maxPopup, max(e.height/3, 1)))
+	return e.pop.lines()
 }

@@ -298,7 +298,7 @@ func TestEditorWidth(t *testing.T) {
 		e.SetCommands([]Command{{Name: "compact", Help: "中文帮助" + strings.Repeat(" long", 50)}})
 		e.SetComplete(func(string) []string { return []string{"中文/文件名.go", strings.Repeat("long", 60)} })
 		e.SetPlaceholder("say 中文 something that is very long indeed, longer than the line")
-		for range rounds(4000) {
+		for range rounds(1000) {
 			switch r.IntN(8) {
 			case 0, 1, 2:
 				do(e, "<"+names[r.IntN(len(names))]+">")

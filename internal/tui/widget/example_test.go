@@ -37,23 +37,6 @@ func ExampleMeter() {
 	// ~46%
 }
 
-func ExampleTree() {
-	t := widget.NewTree(widget.NewTheme(widget.ModeNone, false))
-	t.SetSize(40, 3)
-	t.SetNodes([]widget.Node{
-		{ID: "1", Kind: widget.NodeUser, Text: "fix the test", OnPath: true},
-		{ID: "2", Parent: "1", Kind: widget.NodeAssistant, Text: "with a mutex"},
-		{ID: "3", Parent: "1", Kind: widget.NodeAssistant, Text: "with an order", OnPath: true, Leaf: true},
-	})
-	fmt.Println(t.View())
-	fmt.Printf("%#v\n", t.Update(tea.KeyPressMsg{Code: tea.KeyEnter}))
-	// Output:
-	//   • user: fix the test
-	// > ├─ ● assistant: with an order  ← leaf
-	//   └─ · assistant: with a mutex
-	// widget.TreeSelectMsg{ID:"3"}
-}
-
 func ExampleBlock() {
 	b := widget.NewBlock(widget.BlockTool, "bash go test ./...", "ok\nok\n")
 	b.SetStatus(widget.StatusDone)

@@ -7,15 +7,11 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// A FormMsg says that the user is done with a text.
-type FormMsg struct{ Text string }
-
-// A FormCancelMsg says that the user has left a text as it was.
-type FormCancelMsg struct{}
-
 // A Form lets the user edit a text: a summary before it is applied, a label. Ctrl+S
 // is done, Escape leaves it; where something was changed, Escape asks to be pressed again.
 type Form struct {
+	// Head is what there is to read about the text, above it.
+	Head []string
 	// Note says something about the text as it stands, such as its size; bad: that it can't
 	// be taken, which the form then does not do. Nil: the form counts characters.
 	Note func(text string) (note string, bad bool)
@@ -65,10 +61,20 @@ func (f *Form) SetTheme(t *Theme) { f.theme = t }
 // SetSize says how many columns and lines the form has.
 func (f *Form) SetSize(width, height int) {
 	f.width, f.height = max(width, 1), max(height, 1)
-	f.in.setSize(f.width, max(f.height-2, 1))
+	f.in.setSize(f.width, max(f.height-len(f.head())-2, 1))
 }
 
-// Update takes a key or a paste. The result is a FormMsg, a FormCancelMsg or nil.
+// head is what stands above the text, as far as there is room.
+func (f *Form) head() (out []string) {
+	for _, l := range f.Head {
+		for _, l := range Wrap(Sanitize(l), f.width) {
+			out = append(out, f.theme.Paint(f.theme.Text, l))
+		}
+	}
+	return out[:min(len(out), max(f.height-5, 0))]
+}
+
+// Update takes a key or a paste. The result is a DoneMsg, a LeaveMsg or nil.
 func (f *Form) Update(msg tea.Msg) tea.Msg {
 	leaving := f.leaving
 	switch msg := msg.(type) {
@@ -88,10 +94,10 @@ func (f *Form) Update(msg tea.Msg) tea.Msg {
 					return nil // the note says why
 				}
 			}
-			return FormMsg{f.result()}
+			return DoneMsg{f.result()}
 		case s == "esc":
 			if leaving || f.in.text() == f.given {
-				return FormCancelMsg{}
+				return LeaveMsg{}
 			}
 			f.leaving = true
 		case f.single && (s == "shift+enter" || s == "alt+enter" || s == "ctrl+j"):
@@ -119,6 +125,7 @@ func (f *Form) Height() int { return len(f.lines()) }
 // Cursor returns where the cursor belongs, counted from the corner of the view.
 func (f *Form) Cursor() *tea.Cursor {
 	c := f.in.cursor()
+	c.Y += len(f.head())
 	if f.height > 1 {
 		c.Y++
 	}
@@ -127,7 +134,7 @@ func (f *Form) Cursor() *tea.Cursor {
 
 func (f *Form) lines() []string {
 	t := f.theme
-	var out []string
+	out := f.head()
 	if f.height > 1 {
 		out = append(out, t.Rule(t.Accent, f.title, f.width))
 	}

@@ -10,55 +10,54 @@ import (
 	"charm.land/bubbles/v2/key"
 	"charm.land/bubbles/v2/list"
 	tea "charm.land/bubbletea/v2"
+	"charm.land/lipgloss/v2"
 	"github.com/sahilm/fuzzy"
 )
 
 // An Item is a line of a picker.
 type Item struct {
 	ID     string
+	Lead   string   // stands before the first cell, such as the lines of a tree
 	Cells  []string // what the columns say; the first one gets the most room
 	Detail string   // shown below the list while the item is selected
 	Search string   // what is searched besides the cells and the detail
+	Style  func(*Theme) lipgloss.Style
 }
 
 // A PickerKey is a key that a program gives a meaning to.
 type PickerKey struct {
 	Key  string // such as "ctrl+s"
-	Help string // a word or two
+	Help string // a word or two; "": the key is not named
 }
 
-// PickerOptions say what a picker can do besides picking.
+// PickerOptions say what a picker shows, and what it can do besides picking.
 type PickerOptions struct {
-	Title  string
-	Empty  string // what is shown when there is no item
-	Delete bool   // Ctrl+D deletes, after a question
-	Rename bool   // Ctrl+R renames: the first cell is the name
-	Keys   []PickerKey
+	Title string
+	Empty string // what is shown when there is no item
+	Take  string // what Enter does; default "take"
+	Keys  []PickerKey
+	// Layout, if any, returns what is shown for what is searched, and which of it is selected
+	// where the user has gone to want. Without it, SetItems says what there is to show.
+	Layout func(query, want string) (items []Item, at string)
+	// Bare leaves out the title, the detail and the keys.
+	Bare bool
 }
 
-// What a picker says.
-type (
-	// PickMsg says that the user takes an item.
-	PickMsg struct{ ID string }
-	// PickDeleteMsg says that the user wants an item deleted, and has said so twice.
-	PickDeleteMsg struct{ ID string }
-	// PickRenameMsg says that the user gives an item another name.
-	PickRenameMsg struct{ ID, Name string }
-	// PickKeyMsg says that a key of PickerOptions was pressed. ID is the selected
-	// item, "" for none.
-	PickKeyMsg struct{ Key, ID string }
-	// PickCancelMsg says that the user takes nothing.
-	PickCancelMsg struct{}
-)
+// A Picker is a list to take one item from. Typing filters: each word must be in an item, or
+// its letters in their order; what fits best comes first. Without words the items
+// stand as they were given.
+type Picker struct {
+	PickerOptions
+	theme         *Theme
+	width, height int
 
-// rows is the list of bubbles with what a picker and a tree share: a page of rows, one
-// of them selected.
-type rows struct {
-	list.Model
-	page int // rows on the screen
+	items []Item // without a layout
+	rows  list.Model
+	query string
+	want  string // the item that the user has gone to, shown or not
 }
 
-// oneLine says to the list that an item takes one line; the widgets draw it.
+// oneLine says to the list of bubbles that an item takes one line; the picker draws it.
 type oneLine struct{}
 
 func (oneLine) Render(io.Writer, list.Model, int, list.Item) {}
@@ -66,108 +65,23 @@ func (oneLine) Height() int                                  { return 1 }
 func (oneLine) Spacing() int                                 { return 0 }
 func (oneLine) Update(tea.Msg, *list.Model) tea.Cmd          { return nil }
 
-func newRows() rows {
-	r := rows{Model: list.New(nil, oneLine{}, 80, 24)}
-	r.SetShowTitle(false)
-	r.SetShowFilter(false)
-	r.SetShowStatusBar(false)
-	r.SetShowPagination(false)
-	r.SetShowHelp(false)
-	r.Filter = filterWords
-	return r
-}
-
-func (r *rows) setPage(width, page int) {
-	r.page = max(page, 1)
-	r.SetSize(max(width, 1), r.page)
-}
-
-// move does what a key means to the selection; false where it means nothing.
-func (r *rows) move(k string) bool {
-	n := len(r.VisibleItems())
-	to := r.Index()
-	switch k {
-	case "up", "ctrl+p":
-		to--
-	case "down", "ctrl+n":
-		to++
-	case "pgup":
-		to -= r.page
-	case "pgdown":
-		to += r.page
-	case "home":
-		to = 0
-	case "end":
-		to = n - 1
-	default:
-		return false
-	}
-	r.Select(max(min(to, n-1), 0))
-	return true
-}
-
-// shown returns the places of the first row on the screen and of the one behind the last.
-func (r *rows) shown() (from, to int) {
-	return r.Paginator.GetSliceBounds(len(r.VisibleItems()))
-}
-
-// filterWords finds the texts that have all words of a query, the best first; where
-// none has, those whose beginning has the letters in their order.
-func filterWords(query string, texts []string) (out []list.Rank) {
-	words := strings.Fields(strings.ToLower(query))
-	at := make([]int, len(texts))
-	for i, text := range texts {
-		text = strings.ToLower(text)
-		if !containsAll(text, words) {
-			continue
-		}
-		for _, w := range words {
-			k := strings.Index(text, w)
-			if at[i] += min(k, 500); k > 0 && !strings.ContainsRune(" /-_.:@\n", rune(text[k-1])) {
-				at[i] += 500 // not at the beginning of a word
-			}
-		}
-		out = append(out, list.Rank{Index: i})
-	}
-	slices.SortStableFunc(out, func(a, b list.Rank) int { return at[a.Index] - at[b.Index] })
-	if len(out) > 0 {
-		return out
-	}
-	heads := make([]string, len(texts))
-	for i, text := range texts {
-		heads[i], _, _ = strings.Cut(text, "\n")
-	}
-	for _, m := range fuzzy.Find(strings.Join(words, ""), heads) {
-		out = append(out, list.Rank{Index: m.Index})
-	}
-	return out
-}
-
-// pickRow is an item in the list of bubbles.
-type pickRow struct {
-	Item
-	text string
-}
-
-func (r pickRow) FilterValue() string { return r.text }
-
-// A Picker is a list to take one item from. Typing filters: each word must be in an item, or
-// its letters in their order; what fits best comes first. Without words the items
-// stand as they were given.
-type Picker struct {
-	theme         *Theme
-	o             PickerOptions
-	width, height int
-
-	rows   rows
-	query  string
-	asking bool  // whether to delete
-	rename *Form // the name that is typed
-}
+// FilterValue implements list.Item. The list of bubbles gets what was found.
+func (it Item) FilterValue() string { return "" }
 
 // NewPicker returns a picker of 80 columns and 24 lines.
 func NewPicker(t *Theme, o PickerOptions, items []Item) *Picker {
-	p := &Picker{theme: t, o: o, rows: newRows()}
+	p := &Picker{PickerOptions: o, theme: t, rows: list.New(nil, oneLine{}, 80, 24)}
+	p.rows.SetShowTitle(false)
+	p.rows.SetShowFilter(false)
+	p.rows.SetShowStatusBar(false)
+	p.rows.SetShowPagination(false)
+	p.rows.SetShowHelp(false)
+	p.rows.InfiniteScrolling = o.Bare
+	keys := func(k ...string) key.Binding { return key.NewBinding(key.WithKeys(k...)) }
+	p.rows.KeyMap = list.KeyMap{
+		CursorUp: keys("up", "ctrl+p", "shift+tab"), CursorDown: keys("down", "ctrl+n"),
+		PrevPage: keys("pgup"), NextPage: keys("pgdown"), GoToStart: keys("home"), GoToEnd: keys("end"),
+	}
 	p.SetSize(80, 24)
 	p.SetItems(items)
 	return p
@@ -179,222 +93,192 @@ func (p *Picker) SetTheme(t *Theme) { p.theme = t }
 // SetSize says how many columns and lines the picker has.
 func (p *Picker) SetSize(width, height int) {
 	p.width, p.height = max(width, 1), max(height, 1)
-	if p.rename != nil {
-		p.rename.SetSize(p.width, 2)
-	}
 	page := p.height
-	if p.height >= 5 {
-		page -= 3 // title, detail, keys
+	if p.full() {
+		page -= 3
 	}
-	p.rows.setPage(p.width, page)
+	at := p.rows.Index()
+	p.rows.SetSize(p.width, page)
+	p.rows.Select(at)
 }
+
+// full reports whether there is room for a title, a detail and keys.
+func (p *Picker) full() bool { return p.height >= 5 && !p.Bare }
 
 // SetItems replaces the items. The selection stays with its id.
 func (p *Picker) SetItems(items []Item) {
-	selected := p.Selected()
-	list := make([]list.Item, len(items))
+	p.items, p.want = items, p.Selected()
+	p.Refresh()
+}
+
+// Refresh has the items laid out again.
+func (p *Picker) Refresh() {
+	layout := p.Layout
+	if layout == nil {
+		layout = p.best
+	}
+	items, at := layout(p.query, p.want)
+	rows := make([]list.Item, len(items))
 	for i, it := range items {
-		list[i] = pickRow{it, head(strings.Join(it.Cells, " ")+"\n"+it.Detail+" "+it.Search, 4000)}
+		rows[i] = it
 	}
-	p.rows.SetItems(list)
-	p.filter(selected)
-	if p.Selected() != selected {
-		p.asking, p.rename = false, nil
-	}
+	p.rows.SetItems(rows)
+	p.rows.Select(max(slices.IndexFunc(items, func(it Item) bool { return it.ID == at }), 0))
 }
 
-func (p *Picker) item() (it Item, ok bool) {
-	row, ok := p.rows.SelectedItem().(pickRow)
-	return row.Item, ok
-}
-
-// Selected returns the id of the selected item, "" for none.
-func (p *Picker) Selected() string { it, _ := p.item(); return it.ID }
-
-// name is the first cell of the selected item.
-func (p *Picker) name() string {
-	if it, _ := p.item(); len(it.Cells) > 0 {
-		return it.Cells[0]
+// best finds the items that have all words of a query, the best first; where none
+// has, those whose cells have the letters in their order.
+func (p *Picker) best(query, want string) (out []Item, at string) {
+	words := strings.Fields(strings.ToLower(query))
+	if len(words) == 0 {
+		return p.items, want
 	}
-	return ""
-}
-
-// Select selects an item if it is shown.
-func (p *Picker) Select(id string) {
-	for i, it := range p.rows.VisibleItems() {
-		if it.(pickRow).ID == id {
-			p.rows.Select(i)
-			return
+	heads, far := make([]string, len(p.items)), map[string]int{}
+	for i, it := range p.items {
+		heads[i] = strings.Join(it.Cells, " ")
+		text, n := strings.ToLower(head(heads[i]+"\n"+it.Detail+" "+it.Search, 4000)), 0
+		if !containsAll(text, words) {
+			continue
+		}
+		for _, w := range words {
+			k := strings.Index(text, w)
+			if n += min(k, 500); k > 0 && !strings.ContainsRune(" /-_.:@\n", rune(text[k-1])) {
+				n += 500 // not at the beginning of a word
+			}
+		}
+		far[it.ID], out = n, append(out, it)
+	}
+	slices.SortStableFunc(out, func(a, b Item) int { return far[a.ID] - far[b.ID] })
+	if len(out) == 0 {
+		for _, m := range fuzzy.Find(strings.Join(words, ""), heads) {
+			out = append(out, p.items[m.Index])
 		}
 	}
+	return out, want
 }
 
-// filter shows what fits the query, and selects an item, or the first.
-func (p *Picker) filter(selected string) {
-	p.rows.ResetFilter()
-	if strings.TrimSpace(p.query) != "" {
-		p.rows.SetFilterText(p.query)
+// Shown returns the items that are shown.
+func (p *Picker) Shown() []Item {
+	out := make([]Item, len(p.rows.Items()))
+	for i, it := range p.rows.Items() {
+		out[i] = it.(Item)
 	}
-	p.rows.ResetSelected()
-	if selected != "" {
-		p.Select(selected)
-	}
+	return out
 }
 
-// Update takes a key or a paste. The result is a message of the picker or nil.
+func (p *Picker) item() Item { it, _ := p.rows.SelectedItem().(Item); return it }
+
+// Selected returns the id of the selected item, "" for none.
+func (p *Picker) Selected() string { return p.item().ID }
+
+// Select says that the user goes to an item.
+func (p *Picker) Select(id string) {
+	p.want = id
+	p.Refresh()
+}
+
+// Update takes a key or a paste. The result is a DoneMsg, a KeyMsg, a LeaveMsg or nil.
 func (p *Picker) Update(msg tea.Msg) tea.Msg {
-	if p.rename != nil {
-		return p.renaming(msg)
-	}
 	switch msg := msg.(type) {
 	case tea.PasteMsg:
-		p.asking = false
-		p.find(p.query + OneLine(msg.Content))
+		p.Find(p.query + OneLine(msg.Content))
 	case tea.KeyPressMsg:
 		return p.key(msg)
 	}
 	return nil
 }
 
-func (p *Picker) renaming(msg tea.Msg) tea.Msg {
-	switch out := p.rename.Update(msg).(type) {
-	case FormMsg:
-		p.rename = nil
-		return PickRenameMsg{ID: p.Selected(), Name: out.Text}
-	case FormCancelMsg:
-		p.rename = nil
-	}
-	return nil
-}
-
 func (p *Picker) key(k tea.KeyPressMsg) tea.Msg {
 	s := k.String()
-	_, some := p.item()
+	query, typed := typeQuery(p.query, k)
 	switch {
-	case p.asking:
-		p.asking = false
-		if s == "y" {
-			return PickDeleteMsg{p.Selected()}
-		}
-	case slices.ContainsFunc(p.o.Keys, func(x PickerKey) bool { return x.Key == s }):
-		return PickKeyMsg{Key: s, ID: p.Selected()}
-	case p.rows.move(s):
+	case slices.ContainsFunc(p.Keys, func(x PickerKey) bool { return x.Key == s }):
+		return KeyMsg{Key: s, ID: p.Selected()}
 	case s == "enter":
-		if some {
-			return PickMsg{p.Selected()}
+		if len(p.rows.Items()) > 0 {
+			return DoneMsg{p.Selected()}
 		}
+	case s == "esc" && p.query == "":
+		return LeaveMsg{}
 	case s == "esc":
-		if p.query == "" {
-			return PickCancelMsg{}
-		}
-		p.find("")
-	case s == "ctrl+d":
-		p.asking = p.o.Delete && some
-	case s == "ctrl+r":
-		if p.o.Rename && some {
-			p.rename = NewLineForm(p.theme, "", p.name())
-			p.rename.SetSize(p.width, 2)
-		}
-	default:
-		if query, ok := typeQuery(p.query, k); ok {
-			p.find(query)
-		}
+		p.Find("")
+	case typed:
+		p.Find(query)
+	case len(p.rows.Items()) > 0:
+		p.rows, _ = p.rows.Update(k)
+		p.want = p.Selected()
 	}
 	return nil
 }
 
-// find changes the words. The best item is selected; without words, the one that was.
-func (p *Picker) find(query string) {
+// Find changes the words. The best item is selected; without words, the one that was.
+func (p *Picker) Find(query string) {
 	if query == p.query {
 		return
 	}
-	selected := ""
-	if p.query = query; query == "" {
-		selected = p.Selected()
+	if p.Layout == nil {
+		p.want = ""
+		if query == "" {
+			p.want = p.Selected()
+		}
 	}
-	p.filter(selected)
+	p.query = query
+	p.Refresh()
 }
 
 // View draws the picker.
 func (p *Picker) View() string { return strings.Join(p.lines(), "\n") }
 
-// Cursor returns where the cursor belongs while a name is typed, else nil.
-func (p *Picker) Cursor() *tea.Cursor {
-	if p.rename == nil {
-		return nil
-	}
-	c := p.rename.in.cursor()
-	c.X = min(c.X+Width(renameLabel), p.width-1)
-	c.Y = len(p.lines()) - 1
-	return c
-}
-
-const renameLabel = "new name: "
+// Cursor returns nil: what is searched for stands in the title.
+func (p *Picker) Cursor() *tea.Cursor { return nil }
 
 func (p *Picker) lines() []string {
 	t := p.theme
-	full := p.height >= 5
-	items := p.rows.VisibleItems()
+	items := p.rows.Items()
 	var out []string
-	if full {
-		title := OneLine(p.o.Title) + " · " + strconv.Itoa(min(p.rows.Index()+1, len(items))) + "/" + strconv.Itoa(len(items))
-		if n := len(p.rows.Items()); n != len(items) {
-			title += " of " + strconv.Itoa(n)
+	if p.full() {
+		title := OneLine(p.Title) + " · " + strconv.Itoa(min(p.rows.Index()+1, len(items))) + "/" + strconv.Itoa(len(items))
+		if p.Layout == nil && len(p.items) != len(items) {
+			title += " of " + strconv.Itoa(len(p.items))
 		}
 		if p.query != "" {
 			title += " · search: " + OneLine(p.query)
 		}
 		out = append(out, t.Paint(t.Accent, Cut(title, p.width)))
 	}
-	from, to := p.rows.shown()
+	from, to := p.rows.Paginator.GetSliceBounds(len(items))
 	widths := p.columnWidths(items[from:to])
 	for i := from; i < to; i++ {
-		out = append(out, p.row(items[i].(pickRow).Item, i == p.rows.Index(), widths))
+		out = append(out, p.row(items[i].(Item), i == p.rows.Index(), widths))
 	}
 	if len(items) == 0 {
-		text := OneLine(p.o.Empty)
-		if len(p.rows.Items()) > 0 {
+		text := OneLine(p.Empty)
+		if p.query != "" {
 			text = "nothing fits; Backspace shortens the search"
 		}
 		out = append(out, t.Paint(t.Dim, Cut("  "+text, p.width)))
 	}
-	for full && len(out) < p.height-2 {
-		out = append(out, "")
-	}
-	if full {
-		it, _ := p.item()
-		out = append(out, t.Paint(t.Dim, Cut(OneLine(head(it.Detail, 2000)), p.width)))
-	}
-	if full || p.asking || p.rename != nil {
-		if len(out) >= p.height {
-			out = out[:p.height-1]
+	if p.full() {
+		for len(out) < p.height-2 {
+			out = append(out, "")
 		}
-		out = append(out, p.bottom())
+		out = append(out, t.Paint(t.Dim, Cut(OneLine(head(p.item().Detail, 2000)), p.width)), p.hints())
 	}
 	return out
 }
 
-// bottom is the last line: what the picker asks, or its keys.
-func (p *Picker) bottom() string {
-	t := p.theme
-	if p.asking {
-		const ask, keys = "delete ", "? y deletes it, any other key keeps it"
-		return t.Paint(t.Error, Cut(ask+strconv.Quote(Cut(OneLine(p.name()), max(p.width-len(ask+keys)-2, 8)))+keys, p.width))
+func (p *Picker) hints() string {
+	take := p.Take
+	if take == "" {
+		take = "take"
 	}
-	if p.rename != nil {
-		return Cut(t.Paint(t.Accent, renameLabel)+p.rename.in.lines()[0], p.width)
+	keys := []string{"Enter", take, "Esc", "leave", "type", "to search"}
+	for _, k := range p.Keys {
+		if k.Help != "" {
+			keys = append(keys, keyName(k.Key), OneLine(k.Help))
+		}
 	}
-	keys := []string{"Enter", "take", "Esc", "leave"}
-	for _, k := range p.o.Keys {
-		keys = append(keys, keyName(k.Key), OneLine(k.Help))
-	}
-	if p.o.Rename {
-		keys = append(keys, "Ctrl+R", "rename")
-	}
-	if p.o.Delete {
-		keys = append(keys, "Ctrl+D", "delete")
-	}
-	return Hints(t, p.width, append(keys, "type", "to search")...)
+	return Hints(p.theme, p.width, keys...)
 }
 
 // Hints draws pairs of a key and what it does, as many as there is room for.
@@ -428,18 +312,22 @@ const columnGap = 2
 
 // columnWidths shares the line out: each column gets what it needs; where that is too
 // much, the first one gives up to half of the line, then the others from the right.
+// What stands alone on its line takes all of it.
 func (p *Picker) columnWidths(shown []list.Item) []int {
-	var widths []int
+	widths := []int{0}
 	for _, it := range shown {
-		for c, text := range it.(pickRow).Cells {
+		for c, text := range it.(Item).Cells {
 			if c == len(widths) {
 				widths = append(widths, 0)
 			}
-			widths[c] = max(widths[c], Width(OneLine(head(text, 1000))))
+			w := Width(oneCell(text))
+			switch {
+			case c > 0:
+				widths[c] = max(widths[c], w)
+			case len(it.(Item).Cells) > 1:
+				widths[c] = max(widths[c], Width(it.(Item).Lead)+w)
+			}
 		}
-	}
-	if len(widths) == 0 {
-		return nil
 	}
 	room := p.width - 2
 	rest := 0
@@ -455,24 +343,33 @@ func (p *Picker) columnWidths(shown []list.Item) []int {
 	return widths
 }
 
+func oneCell(s string) string { return OneLine(head(s, 1000)) }
+
 func (p *Picker) row(it Item, selected bool, widths []int) string {
 	t := p.theme
 	mark, style := "  ", t.Text
+	if it.Style != nil {
+		style = it.Style(t)
+	}
 	if selected {
 		mark, style = "> ", t.Match
 	}
-	line := t.Paint(style, mark)
+	line := t.Paint(style, mark) + t.Paint(t.Dim, it.Lead)
+	room := widths[0] - Width(it.Lead)
 	for c, text := range it.Cells {
-		if widths[c] == 0 {
-			continue
-		}
 		if c > 0 {
+			if room = widths[c]; room == 0 {
+				continue
+			}
 			line += strings.Repeat(" ", columnGap)
 			if !selected {
 				style = t.Dim
 			}
 		}
-		line += t.Paint(style, Pad(Cut(OneLine(head(text, 1000)), widths[c]), widths[c]))
+		if text = oneCell(text); c < len(it.Cells)-1 {
+			text = Pad(Cut(text, room), room)
+		}
+		line += t.Paint(style, text)
 	}
 	return Cut(trimStyled(line), p.width)
 }
