@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
-	"charm.land/lipgloss/v2"
 
 	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/agent"
@@ -27,13 +26,13 @@ type treeEntry struct {
 }
 
 // kindStyles are the colours of entries on the path to the leaf; the others are dim.
-var kindStyles = map[string]func(*widget.Theme) lipgloss.Style{
-	"user":       func(t *widget.Theme) lipgloss.Style { return t.User },
-	"tool":       func(t *widget.Theme) lipgloss.Style { return t.Tool },
-	"summary":    func(t *widget.Theme) lipgloss.Style { return t.Box },
-	"compaction": func(t *widget.Theme) lipgloss.Style { return t.Box },
-	"assistant":  func(t *widget.Theme) lipgloss.Style { return t.Text },
-	"":           func(t *widget.Theme) lipgloss.Style { return t.Dim },
+var kindStyles = map[string]func(*widget.Theme) widget.Style{
+	"user":       func(t *widget.Theme) widget.Style { return t.User },
+	"tool":       func(t *widget.Theme) widget.Style { return t.Tool },
+	"summary":    func(t *widget.Theme) widget.Style { return t.Box },
+	"compaction": func(t *widget.Theme) widget.Style { return t.Box },
+	"assistant":  func(t *widget.Theme) widget.Style { return t.Text },
+	"":           func(t *widget.Theme) widget.Style { return t.Dim },
 }
 
 func newTreeEntry(n agent.Node) treeEntry {

@@ -17,6 +17,9 @@ const (
 	ModeNone  Mode = "none"  // no escape sequences at all: NO_COLOR, screen readers
 )
 
+// A Style is how a text looks.
+type Style = lipgloss.Style
+
 // A Theme says how everything looks. It is not changed once it is made.
 type Theme struct {
 	mode Mode // light, dark or none
