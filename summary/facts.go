@@ -27,6 +27,7 @@ type facts struct {
 	text    string    // of the user, without secrets
 	chose   []string  // what the user answered to the questions of a call
 	op      ledger.Op // of the call that a result belongs to
+	from    string    // what a result is of: a file, a command
 	// edits are what the calls of an answer write to files, by path.
 	edits []edit
 	// gone is the source whose earlier lines the result makes untrue: all of them,
@@ -277,7 +278,8 @@ func (x *extractor) result(m *message.Message, call *message.Block) {
 		})
 		return
 	}
-	x.output(x.source(call), redact.Text(ledger.Output(m.Text())))
+	x.f.from = x.source(call)
+	x.output(x.f.from, prose(redact.Text(ledger.Output(m.Text()))))
 }
 
 // asksUser are the tools that ask the user, of Claude Code, Copilot CLI, Codex, opencode and
@@ -404,7 +406,7 @@ func definition(s string) string {
 	for line := range strings.SplitSeq(s, "\n") {
 		line = strings.TrimLeft(line, " \t+-")
 		word, rest, _ := strings.Cut(line, " ")
-		if rest != "" && (declares(word, rest) || word == "#" && unicode.IsUpper([]rune(rest)[0])) && !forbidden(line) {
+		if rest != "" && !strings.HasSuffix(rest, ",") && (declares(word, rest) || word == "#" && unicode.IsUpper([]rune(rest)[0])) && !forbidden(line) {
 			return clipName(strings.TrimRight(oneLine(line), " {:("), 90)
 		}
 	}
@@ -544,9 +546,17 @@ var lineNumber = text.Pattern(`^\s*(?:Line |L)?\d{1,6}(?:→|\t|:|-\s|\s*\| ?)`)
 
 // output takes in the lines of a result.
 func (x *extractor) output(from, s string) {
-	cwd := strings.TrimSuffix(x.cwd, "/") + "/"
+	for line := range unwrapped(bare(s, x.cwd)) {
+		x.line(from, line, false)
+	}
+}
+
+// bare yields the lines of a result without the numbers that tools put before them, and with
+// paths as they are from the working directory.
+func bare(s, cwd string) iter.Seq[string] {
+	cwd = strings.TrimSuffix(cwd, "/") + "/"
 	number := 1 // of the next line, as Copilot CLI counts them
-	bare := func(yield func(string) bool) {
+	return func(yield func(string) bool) {
 		for line := range strings.SplitSeq(text.Plain(lookAt(s)), "\n") {
 			if t := strings.TrimLeft(line, " "); t != "" && (t[0] >= '0' && t[0] <= '9' || t[0] == 'L') {
 				line = line[len(lineNumber().FindString(line)):]
@@ -562,9 +572,6 @@ func (x *extractor) output(from, s string) {
 				return
 			}
 		}
-	}
-	for line := range unwrapped(bare) {
-		x.line(from, line, false)
 	}
 }
 

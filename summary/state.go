@@ -179,6 +179,7 @@ func letters(s string, wide int, counts func(rune) bool) (n int) {
 // request returns a message as it stands in the Goal section: its own sentences, what
 // is pasted into it left out.
 func request(q Quote) string {
+	q.Text = withoutFiles(q.Text)
 	s := ownWords(q.Text)
 	if t := strings.TrimLeft(q.Text, "\" \n"); len(q.Text) > 2*longMessage && strings.HasPrefix(t, "#") {
 		// A document: what is asked for comes last.
@@ -190,6 +191,27 @@ func request(q Quote) string {
 		s = strings.Join(strings.Fields(oneLine(text.Plain(q.Text))), " ")
 	}
 	return clipName(s, maxRequest)
+}
+
+// withoutFiles returns what the user wrote where Codex has put a list of files before it; where
+// that is nothing, what the files are called.
+func withoutFiles(s string) string {
+	files, listed := strings.CutPrefix(strings.TrimSpace(s), "# Files mentioned by the user:")
+	if !listed {
+		return s
+	}
+	files, asked, _ := strings.Cut(files, "## My request for Codex:")
+	if strings.TrimSpace(asked) != "" {
+		return asked
+	}
+	var names []string
+	for line := range strings.SplitSeq(files, "\n") {
+		if name, ok := strings.CutPrefix(line, "## "); ok {
+			name, _, _ = strings.Cut(name, ": /")
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, "\n")
 }
 
 // planOver reports whether a whole request was dealt with since the todos were touched.

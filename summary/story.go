@@ -188,6 +188,9 @@ func (d *digest) failures(t turn, yield func(at int, s string)) {
 		}
 		what, failed := m.call.Name, m.IsError
 		if m.ran() {
+			if ledger.Looks(m.op.Command) {
+				continue // looking in the wrong place is no attempt
+			}
 			what = clipName(shownCommand(redact.Text(m.op.Command), d.in.Cwd), 120)
 			failed = d.failed[m.id] // and no later run of the same did not
 		} else if m.op.Path != "" {
