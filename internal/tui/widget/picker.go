@@ -53,6 +53,7 @@ type Picker struct {
 
 	items []Item // without a layout
 	rows  list.Model
+	top   int // the first that is on the screen
 	query string
 	want  string // the item that the user has gone to, shown or not
 }
@@ -246,10 +247,12 @@ func (p *Picker) lines() []string {
 		}
 		out = append(out, t.Paint(t.Accent, Cut(title, p.width)))
 	}
-	from, to := p.rows.Paginator.GetSliceBounds(len(items))
-	widths := p.columnWidths(items[from:to])
-	for i := from; i < to; i++ {
-		out = append(out, p.row(items[i].(Item), i == p.rows.Index(), widths))
+	page := p.rows.Paginator.PerPage // it scrolls by lines: at the end stands what is before it
+	p.top = max(min(p.top, p.rows.Index(), len(items)-page), p.rows.Index()-page+1, 0)
+	shown := items[p.top:min(p.top+page, len(items))]
+	widths := p.columnWidths(shown)
+	for i, it := range shown {
+		out = append(out, p.row(it.(Item), p.top+i == p.rows.Index(), widths))
 	}
 	if len(items) == 0 {
 		text := OneLine(p.Empty)
