@@ -16,6 +16,7 @@ type markdownDrawing struct {
 	lines     []string
 	addresses int // bytes of addresses that may still be shown; a definition may be used often
 	paints    map[ink]paint
+	last      byte // the last that was painted
 }
 
 // A margin is what stands before the lines of a block.
@@ -111,8 +112,9 @@ func (d *markdownDrawing) block(n ast.Node, m *margin) {
 }
 
 func (d *markdownDrawing) paragraph(n ast.Node, m *margin, base ink) {
-	for _, p := range d.inline(n, base, false).wrap(m.width) {
-		d.line(m, d.painted(p))
+	d.last = '\n'
+	for _, l := range wrapStyled(d.inline(n, base, false), m.width) {
+		d.line(m, l)
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
 	"github.com/yuin/goldmark/ast"
 	extast "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/util"
@@ -23,53 +25,6 @@ const (
 	inkDim
 	inkHeading
 )
-
-// An inked text has a look for each byte.
-type inked struct {
-	text []byte
-	ink  []ink
-}
-
-func (w *inked) add(s string, k ink) {
-	w.text = append(w.text, s...)
-	for range len(s) {
-		w.ink = append(w.ink, k)
-	}
-}
-
-// wrap breaks the text into lines of at most width columns. Its line ends stay.
-func (w *inked) wrap(width int) []inked {
-	w.unify()
-	var out []inked
-	for start := 0; start < len(w.text); {
-		end := start + bytes.IndexByte(w.text[start:], '\n')
-		if end < start {
-			end = len(w.text)
-		}
-		line := string(w.text[start:end])
-		breakLine(line, width, func(from, to int) {
-			out = append(out, inked{w.text[start+from : start+to], w.ink[start+from : start+to]})
-		})
-		start = end + 1
-	}
-	return out
-}
-
-// unify gives all bytes of a character one style: a style between its parts would make
-// several of it.
-func (w *inked) unify() {
-	s := string(w.text)
-	if plain(s) {
-		return
-	}
-	for i := 0; i < len(s); {
-		c, _ := cluster(s[i:])
-		for k := i + 1; k < i+len(c); k++ {
-			w.ink[k] = w.ink[i]
-		}
-		i += len(c)
-	}
-}
 
 // A paint is what stands before and behind text of one look.
 type paint struct{ before, behind string }
@@ -107,6 +62,10 @@ func (d *markdownDrawing) paint(k ink) paint {
 
 // ink paints a text that has one look.
 func (d *markdownDrawing) ink(s string, k ink) string {
+	if s == "" {
+		return ""
+	}
+	d.last = s[len(s)-1]
 	if d.theme.mode == ModeNone {
 		return s
 	}
@@ -114,146 +73,140 @@ func (d *markdownDrawing) ink(s string, k ink) string {
 	return p.before + s + p.behind
 }
 
-func (d *markdownDrawing) painted(w inked) string {
-	if d.theme.mode == ModeNone {
-		return string(w.text)
+// wrapStyled breaks painted text into lines of at most width columns; each has its styles.
+// Its line ends stay, and lines without a text do not.
+func wrapStyled(s string, width int) (out []string) {
+	for line := range strings.SplitSeq(s, "\n") {
+		breakLine(line, width, func(from, to int) { out = append(out, line[from:to]) })
+	}
+	if !strings.Contains(s, "\x1b") {
+		return out
 	}
 	var b strings.Builder
-	for i := 0; i < len(w.text); {
-		end := i + 1
-		for end < len(w.text) && w.ink[end] == w.ink[i] {
-			end++
+	w := lipgloss.NewWrapWriter(&b)
+	_, _ = w.Write([]byte(strings.Join(out, "\n"))) // a builder takes all
+	_ = w.Close()
+	out = out[:0]
+	for line := range strings.SplitSeq(b.String(), "\n") {
+		if line = trimStyled(line); line != "" {
+			out = append(out, line)
 		}
-		b.WriteString(d.ink(string(w.text[i:end]), w.ink[i]))
-		i = end
+	}
+	return out
+}
+
+// inline returns the painted text of a paragraph. In a cell of a table <br> ends a line: there
+// is no other way to.
+func (d *markdownDrawing) inline(parent ast.Node, k ink, cell bool) string {
+	var b strings.Builder
+	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
+		b.WriteString(d.span(n, k, cell))
 	}
 	return b.String()
 }
 
-// inline returns the text of a paragraph. In a cell of a table <br> ends a line: there
-// is no other way to.
-func (d *markdownDrawing) inline(n ast.Node, base ink, cell bool) *inked {
-	w := &inked{}
-	d.children(w, n, base, cell)
-	return w
-}
-
-func (d *markdownDrawing) children(w *inked, parent ast.Node, k ink, cell bool) {
-	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
-		switch n := n.(type) {
-		case *ast.Text:
-			unescape(w, n.Value(d.source), k, cell)
-			if n.SoftLineBreak() || n.HardLineBreak() {
-				w.add("\n", k)
-			}
-		case *ast.CodeSpan:
-			d.codeSpan(w, n, k)
-		case *ast.Emphasis:
-			style := inkItalic
-			if n.Level > 1 {
-				style = inkBold
-			}
-			d.mark(w, strings.Repeat("*", n.Level), k)
-			d.children(w, n, k|style, cell)
-			d.mark(w, strings.Repeat("*", n.Level), k)
-		case *extast.Strikethrough:
-			// The marks stay: not every terminal strikes, and it would say the opposite.
-			w.add("~~", k)
-			d.children(w, n, k|inkStruck, cell)
-			w.add("~~", k)
-		case *ast.Link:
-			start := len(w.text)
-			d.children(w, n, k|inkLink, cell)
-			d.address(w, string(w.text[start:]), n.Destination, k)
-		case *ast.Image:
-			w.add("[image", k)
-			if n.HasChildren() {
-				w.add(": ", k)
-			}
-			d.children(w, n, k, cell)
-			w.add("]", k)
-			d.address(w, "", n.Destination, k)
-		case *ast.AutoLink:
-			w.add(string(n.Label(d.source)), k|inkLink)
-		case *extast.TaskCheckBox:
-			w.add(boxText(n), k)
-		default:
-			d.children(w, n, k, cell)
+func (d *markdownDrawing) span(n ast.Node, k ink, cell bool) string {
+	switch n := n.(type) {
+	case *ast.Text:
+		s := d.ink(unescape(n.Value(d.source), cell), k)
+		if n.SoftLineBreak() || n.HardLineBreak() {
+			s, d.last = s+"\n", '\n'
 		}
+		return s
+	case *ast.CodeSpan:
+		var code strings.Builder
+		for c := n.FirstChild(); c != nil; c = c.NextSibling() {
+			if t, ok := c.(*ast.Text); ok {
+				code.WriteString(strings.ReplaceAll(string(t.Value(d.source)), "\n", " "))
+			}
+		}
+		return d.mark("`", k) + d.ink(code.String(), k|inkCode) + d.mark("`", k)
+	case *ast.Emphasis:
+		style, mark := inkItalic, strings.Repeat("*", n.Level)
+		if n.Level > 1 {
+			style = inkBold
+		}
+		return d.mark(mark, k) + d.inline(n, k|style, cell) + d.mark(mark, k)
+	case *extast.Strikethrough:
+		// The marks stay: not every terminal strikes, and it would say the opposite.
+		return d.ink("~~", k) + d.inline(n, k|inkStruck, cell) + d.ink("~~", k)
+	case *ast.Link:
+		label := d.inline(n, k|inkLink, cell)
+		return label + d.address(ansi.Strip(label), n.Destination, k)
+	case *ast.Image:
+		mark := "[image"
+		if n.HasChildren() {
+			mark += ": "
+		}
+		return d.ink(mark, k) + d.inline(n, k, cell) + d.ink("]", k) + d.address("", n.Destination, k)
+	case *ast.AutoLink:
+		return d.ink(string(n.Label(d.source)), k|inkLink)
+	case *extast.TaskCheckBox:
+		return d.ink(boxText(n), k)
+	default:
+		return d.inline(n, k, cell)
 	}
 }
 
 // mark writes what stands for a style where there is none.
-func (d *markdownDrawing) mark(w *inked, s string, k ink) {
+func (d *markdownDrawing) mark(s string, k ink) string {
 	if d.theme.mode == ModeNone {
-		w.add(s, k)
+		return d.ink(s, k)
 	}
+	return ""
 }
 
-func (d *markdownDrawing) codeSpan(w *inked, n ast.Node, k ink) {
-	d.mark(w, "`", k)
-	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
-		if t, ok := c.(*ast.Text); ok {
-			w.add(strings.ReplaceAll(string(t.Value(d.source)), "\n", " "), k|inkCode)
-		}
-	}
-	d.mark(w, "`", k)
-}
-
-// address writes where a link goes, unless its label has said so.
-func (d *markdownDrawing) address(w *inked, label string, destination []byte, k ink) {
+// address says where a link goes, unless its label has said so.
+func (d *markdownDrawing) address(label string, destination []byte, k ink) string {
 	if len(destination) > d.addresses {
-		return
+		return ""
 	}
 	d.addresses -= len(destination)
-	to := &inked{}
-	unescape(to, destination, k, false)
-	s := strings.TrimPrefix(string(to.text), "mailto:")
-	if s == "" || s == label {
-		return
+	to := strings.TrimPrefix(unescape(destination, false), "mailto:")
+	if to == "" || to == label {
+		return ""
 	}
-	if n := len(w.text); n > 0 && w.text[n-1] != ' ' && w.text[n-1] != '\n' {
-		w.add(" ", k)
+	space := ""
+	if d.last != ' ' && d.last != '\n' {
+		space = d.ink(" ", k)
 	}
-	w.add("("+s+")", k|inkDim)
+	return space + d.ink("("+to+")", k|inkDim)
 }
 
 // lineEnds are the ways to write the one tag that has a meaning.
 var lineEnds = [...]string{"<br>", "<br/>", "<br />"}
 
-// unescape adds text in which a backslash may stand before a mark, and &amp; for &.
-func unescape(w *inked, s []byte, k ink, cell bool) {
+// unescape returns a text in which a backslash may stand before a mark, and &amp; for &.
+func unescape(s []byte, cell bool) string {
+	var b strings.Builder
 	for len(s) > 0 {
 		i := bytes.IndexAny(s, "\\&<")
 		if i < 0 {
 			i = len(s)
 		}
-		w.add(string(s[:i]), k)
+		b.Write(s[:i])
 		if s = s[i:]; len(s) == 0 {
-			return
+			break
 		}
-		switch n := 1; s[0] {
+		c, n := string(s[:1]), 1
+		switch s[0] {
 		case '\\':
 			if len(s) > 1 && util.IsPunct(s[1]) {
-				s = s[1:]
+				c, n = string(s[1:2]), 2
 			}
-			w.add(string(s[:1]), k)
-			s = s[1:]
 		case '&':
-			c, n := entity(s)
-			w.add(c, k)
-			s = s[n:]
+			c, n = entity(s)
 		default:
-			c := "<"
 			for _, tag := range lineEnds {
 				if cell && len(s) >= len(tag) && strings.EqualFold(string(s[:len(tag)]), tag) {
 					c, n = "\n", len(tag)
 				}
 			}
-			w.add(c, k)
-			s = s[n:]
 		}
+		b.WriteString(c)
+		s = s[n:]
 	}
+	return b.String()
 }
 
 // entity returns what the &name; that s begins with stands for, and its length. What

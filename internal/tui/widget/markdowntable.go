@@ -1,9 +1,10 @@
 package widget
 
 import (
-	"bytes"
 	"strings"
 
+	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
 	extast "github.com/yuin/goldmark/extension/ast"
 )
 
@@ -15,22 +16,21 @@ const minColumn = 8
 // columns with more lines; where they would be too narrow, each row is a list of
 // what is in it.
 func (d *markdownDrawing) table(n *extast.Table, m *margin) {
-	var rows [][]*inked
+	var rows [][]string
 	need := make([]int, len(n.Alignments))
 	for row := n.FirstChild(); row != nil; row = row.NextSibling() {
-		cells := make([]*inked, len(need))
+		cells := make([]string, len(need))
 		base := ink(0)
 		if len(rows) == 0 {
 			base = inkBold
 		}
 		cell := row.FirstChild()
 		for i := range cells {
-			cells[i] = &inked{}
-			if cell != nil {
+			if d.last = '\n'; cell != nil {
 				cells[i] = d.inline(cell, base, true)
 				cell = cell.NextSibling()
 			}
-			need[i] = max(need[i], Width(string(cells[i].text)))
+			need[i] = max(need[i], Width(cells[i]))
 		}
 		rows = append(rows, cells)
 	}
@@ -95,11 +95,13 @@ func columnWidths(need []int, room int) (widths []int, ok bool) {
 	return widths, true
 }
 
-func (d *markdownDrawing) row(cells []*inked, widths []int, align []extast.Alignment, m *margin) {
-	parts := make([][]inked, len(cells))
+var positions = [...]lipgloss.Position{extast.AlignNone: lipgloss.Left, extast.AlignRight: lipgloss.Right, extast.AlignCenter: lipgloss.Center}
+
+func (d *markdownDrawing) row(cells []string, widths []int, align []extast.Alignment, m *margin) {
+	parts := make([][]string, len(cells))
 	height := 1
 	for i, c := range cells {
-		parts[i] = c.wrap(widths[i])
+		parts[i] = wrapStyled(c, widths[i])
 		height = max(height, len(parts[i]))
 	}
 	bar := " " + d.ink("│", inkDim) + " "
@@ -109,57 +111,38 @@ func (d *markdownDrawing) row(cells []*inked, widths []int, align []extast.Align
 			if i > 0 {
 				b.WriteString(bar)
 			}
-			text, space := "", widths[i]
+			text := ""
 			if y < len(p) {
-				text = d.painted(p[y])
-				space -= Width(string(p[y].text))
+				text = p[y]
 			}
-			before := 0
-			switch align[i] {
-			case extast.AlignRight:
-				before = max(space, 0)
-			case extast.AlignCenter:
-				before = max(space, 0) / 2
-			case extast.AlignLeft, extast.AlignNone:
-			}
-			b.WriteString(strings.Repeat(" ", before))
-			b.WriteString(text)
-			b.WriteString(strings.Repeat(" ", max(space-before, 0)))
+			b.WriteString(lipgloss.PlaceHorizontal(widths[i], positions[align[i]], text))
 		}
 		d.line(m, trimStyled(b.String()))
 	}
 }
 
 // records draws each row as lines "head: cell", with an empty line between two rows.
-func (d *markdownDrawing) records(rows [][]*inked, m *margin) {
+func (d *markdownDrawing) records(rows [][]string, m *margin) {
 	heads := make([]string, len(rows[0]))
 	for i, h := range rows[0] {
-		heads[i] = Cut(OneLine(string(h.text)), m.width/2)
+		heads[i] = Cut(OneLine(ansi.Strip(h)), m.width/2)
 	}
 	if len(rows) == 1 {
-		rows = append(rows, make([]*inked, len(heads)))
+		rows = append(rows, make([]string, len(heads)))
 	}
 	for i, row := range rows[1:] {
 		if i > 0 {
 			d.line(m, "")
 		}
 		for k, cell := range row {
-			w := &inked{}
 			if heads[k] != "" {
-				w.add(heads[k]+": ", inkBold)
+				cell = d.ink(heads[k]+": ", inkBold) + cell
 			}
-			if cell != nil {
-				w.text, w.ink = append(w.text, cell.text...), append(w.ink, cell.ink...)
-			}
-			if len(bytes.TrimSpace(w.text)) == 0 {
-				continue
-			}
-			for y, p := range w.wrap(m.width - 2) {
-				indent := ""
+			for y, l := range wrapStyled(cell, m.width-2) {
 				if y > 0 {
-					indent = "  "
+					l = "  " + l
 				}
-				d.line(m, indent+d.painted(p))
+				d.line(m, l)
 			}
 		}
 	}

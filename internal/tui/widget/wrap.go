@@ -84,7 +84,7 @@ func wrapLine(out []string, line string, width int) []string {
 	return out
 }
 
-// breakLine tells emit the parts of a line that has no line end, each at most width
+// breakLine tells emit the parts of a line that has no line end but maybe styles, each at most width
 // columns, without the spaces at their ends. A part that is nothing else is left out; a
 // character that is wider than width is a part.
 func breakLine(line string, width int, emit func(from, to int)) {
@@ -97,6 +97,10 @@ func breakLine(line string, width int, emit func(from, to int)) {
 		}
 	}
 	for i := 0; i < len(line); {
+		if n := styleAt(line[i:]); n > 0 {
+			i += n
+			continue
+		}
 		c, w := cluster(line[i:])
 		r, _ := utf8.DecodeRuneInString(c)
 		space := c == " " // not one that carries a mark
