@@ -19,7 +19,6 @@ import (
 	"github.com/clew-dev/clew/internal/agent/permission"
 	"github.com/clew-dev/clew/internal/recall"
 	"github.com/clew-dev/clew/internal/sessions"
-	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/model"
 	"github.com/clew-dev/clew/session"
@@ -225,12 +224,9 @@ var methods = sync.OnceValue(func() map[string]method {
 	}
 })
 
-func doSend(ctx context.Context, a *agent.Agent, p agent.Input) (any, error) {
+func doSend(ctx context.Context, a *agent.Agent, p agent.Input) (object, error) {
 	q, err := a.Send(context.WithoutCancel(ctx), p) // what has come is kept
-	return struct {
-		ID string    `json:"id"`
-		At time.Time `json:"at"`
-	}{q.ID, q.At}, err
+	return object{"id": q.ID, "at": q.At}, err
 }
 
 func doCancel(ctx context.Context, a *agent.Agent) (object, error) {
@@ -253,13 +249,6 @@ func doAnswer(ctx context.Context, h Host, p answerParams) error {
 	return a.Answer(p.ID, p.Reply)
 }
 
-type pathResult struct {
-	Leaf    string        `json:"leaf"`
-	Entries []agent.Shown `json:"entries"`
-	// More says that there are newer ones than the last.
-	More bool `json:"more,omitempty"`
-}
-
 // pathPage is how many entries of the path are read at once.
 const pathPage = 200
 
@@ -267,7 +256,7 @@ func doPath(ctx context.Context, a *agent.Agent, since string, limit int) (any, 
 	if limit < 0 {
 		return nil, badParams("limit is below 0", "")
 	}
-	r := pathResult{Leaf: a.State().Leaf}
+	r := object{"leaf": a.State().Leaf}
 	var pages [][]agent.Shown // the newest first, as far as the entry to begin after
 	for before, found := "", false; !found; {
 		page, next, err := a.PathPage(ctx, before, pathPage)
@@ -284,10 +273,11 @@ func doPath(ctx context.Context, a *agent.Agent, since string, limit int) (any, 
 		found = found || before == ""
 	}
 	slices.Reverse(pages)
-	r.Entries = slices.Concat([]agent.Shown{}, slices.Concat(pages...))
-	if limit > 0 && len(r.Entries) > limit {
-		r.Entries, r.More = r.Entries[:limit], true
+	entries := slices.Concat([]agent.Shown{}, slices.Concat(pages...))
+	if limit > 0 && len(entries) > limit {
+		entries, r["more"] = entries[:limit], true // there are newer ones
 	}
+	r["entries"] = entries
 	return r, nil
 }
 
@@ -296,47 +286,26 @@ func doTree(ctx context.Context, a *agent.Agent) (object, error) {
 	return object{"leaf": a.State().Leaf, "nodes": append([]agent.Node{}, nodes...)}, err
 }
 
-type explainResult struct {
-	Leaf    string                   `json:"leaf"`
-	Model   string                   `json:"model"`
-	Tokens  int64                    `json:"tokens"`
-	Plan    *compact.Plan            `json:"plan,omitempty"`
-	Failure string                   `json:"failure,omitempty"`
-	Counts  map[compact.FateKind]int `json:"counts"`
-	Fates   []compact.Fate           `json:"fates,omitempty"`
-}
-
 func doExplain(ctx context.Context, a *agent.Agent, fates bool) (any, error) {
 	e, err := a.Explain(ctx)
 	if err != nil {
 		return nil, err
 	}
-	r := explainResult{
-		Leaf: e.Leaf, Model: e.Model.Provider + "/" + e.Model.ID, Tokens: e.Reading.Tokens, Plan: e.Plan, Counts: map[compact.FateKind]int{},
+	counts := map[compact.FateKind]int{}
+	for _, f := range e.Fates {
+		counts[f.Fate]++
+	}
+	r := object{"leaf": e.Leaf, "model": e.Model.Provider + "/" + e.Model.ID, "tokens": e.Reading.Tokens, "counts": counts}
+	if e.Plan != nil {
+		r["plan"] = e.Plan
 	}
 	if e.Err != nil {
-		r.Failure = e.Err.Error()
+		r["failure"] = e.Err.Error()
 	}
-	for _, f := range e.Fates {
-		r.Counts[f.Fate]++
-	}
-	if fates {
-		r.Fates = e.Fates
+	if fates && len(e.Fates) > 0 {
+		r["fates"] = e.Fates
 	}
 	return r, nil
-}
-
-type contextMessage struct {
-	ID      string           `json:"id"`
-	Message *message.Message `json:"message"`
-}
-
-type contextResult struct {
-	Tokens    int64            `json:"tokens"`
-	Measured  bool             `json:"measured"`
-	Window    int64            `json:"window"`
-	Threshold int64            `json:"threshold"`
-	Messages  []contextMessage `json:"messages"`
 }
 
 func doContext(ctx context.Context, a *agent.Agent) (any, error) {
@@ -344,12 +313,12 @@ func doContext(ctx context.Context, a *agent.Agent) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	now := a.State()
-	r := contextResult{now.Tokens, now.Measured, now.Window, now.Threshold, make([]contextMessage, len(items))}
+	messages := make([]object, len(items))
 	for i, it := range items {
-		r.Messages[i] = contextMessage{it.Entry.ID, it.Message}
+		messages[i] = object{"id": it.Entry.ID, "message": it.Message}
 	}
-	return r, nil
+	now := a.State()
+	return object{"tokens": now.Tokens, "measured": now.Measured, "window": now.Window, "threshold": now.Threshold, "messages": messages}, nil
 }
 
 func doSearch(ctx context.Context, a *agent.Agent, p searchParams) (any, error) {
@@ -367,13 +336,9 @@ func doSearch(ctx context.Context, a *agent.Agent, p searchParams) (any, error) 
 }
 
 type navigateResult struct {
-	From    string   `json:"from"`
-	Leaf    string   `json:"leaf"`
-	Left    int      `json:"left"`
-	Text    string   `json:"text,omitempty"`
-	Summary string   `json:"summary,omitempty"`
-	Entries []string `json:"entries,omitempty"`
-	Why     string   `json:"why,omitempty"`
+	*clew.Branched
+	Leaf    string `json:"leaf"`
+	Summary string `json:"summary,omitempty"`
 }
 
 func doNavigate(ctx context.Context, a *agent.Agent, p navigateParams) (any, error) {
@@ -393,7 +358,7 @@ func doNavigate(ctx context.Context, a *agent.Agent, p navigateParams) (any, err
 	if err != nil {
 		return nil, err
 	}
-	r := navigateResult{From: b.From, Leaf: b.Leaf, Left: b.Left, Text: b.Text, Entries: b.Entries, Why: b.Why}
+	r := navigateResult{Branched: b, Leaf: b.Leaf}
 	if b.Summary != nil {
 		r.Summary = b.Summary.Summary
 	}
@@ -419,23 +384,20 @@ func on(ctx context.Context, h Host, name string, do func(path string) error) er
 	}
 }
 
-func doFork(ctx context.Context, h Host, at string) (any, error) {
+func doFork(ctx context.Context, h Host, at string) (object, error) {
 	text, err := h.Fork(ctx, at)
-	return struct {
-		Text  string      `json:"text,omitempty"`
-		State agent.State `json:"state"`
-	}{text, h.Agent().State()}, err
+	return object{"text": text, "state": h.Agent().State()}, err
 }
 
 type sessionInfo struct {
-	Path  string     `json:"path"`
-	ID    string     `json:"id"`
-	Name  string     `json:"name,omitempty"`
-	First string     `json:"first,omitempty"`
-	Dir   string     `json:"dir,omitempty"`
-	Begun *time.Time `json:"begun,omitempty"`
-	Last  time.Time  `json:"last"`
-	Size  int64      `json:"size"`
+	Path  string    `json:"path"`
+	ID    string    `json:"id"`
+	Name  string    `json:"name,omitempty"`
+	First string    `json:"first,omitempty"`
+	Dir   string    `json:"dir,omitempty"`
+	Begun time.Time `json:"begun,omitzero"`
+	Last  time.Time `json:"last"`
+	Size  int64     `json:"size"`
 }
 
 func doSessions(ctx context.Context, h Host, everywhere bool) ([]sessionInfo, error) {
@@ -445,10 +407,7 @@ func doSessions(ctx context.Context, h Host, everywhere bool) ([]sessionInfo, er
 	}
 	out := make([]sessionInfo, len(all))
 	for i, s := range all {
-		out[i] = sessionInfo{Path: s.Path, ID: s.ID, Name: s.Name, First: s.First, Dir: s.Cwd, Last: s.Last, Size: s.Size}
-		if !s.Begun.IsZero() {
-			out[i].Begun = &s.Begun
-		}
+		out[i] = sessionInfo{s.Path, s.ID, s.Name, s.First, s.Cwd, s.Begun, s.Last, s.Size}
 	}
 	return out, nil
 }
@@ -488,15 +447,7 @@ func doAllow(ctx context.Context, h Host, rules []string) error {
 func doSubscribe(s *Server, kinds []agent.Kind) error {
 	for _, k := range kinds {
 		if !slices.Contains(agent.Kinds(), k) {
-			hint := ""
-			names := make([]string, 0, len(agent.Kinds()))
-			for _, n := range agent.Kinds() {
-				names = append(names, string(n))
-			}
-			if near := text.Nearest(string(k), names); near != "" {
-				hint = "did you mean " + near + "?"
-			}
-			return badParams(fmt.Sprintf("there are no events %q", k), hint)
+			return badParams(fmt.Sprintf("there are no events %q", k), meant(k, agent.Kinds(), ""))
 		}
 	}
 	s.mu.Lock()

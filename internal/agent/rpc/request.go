@@ -2,7 +2,7 @@ package rpc
 
 import (
 	"bytes"
-	"context"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -50,33 +50,30 @@ func parseRequest(line []byte) (request, *Error) {
 	if err := json.Unmarshal(line, &members); err != nil || members == nil {
 		return bad("the line is no JSON object")
 	}
-	for _, name := range slices.Sorted(maps.Keys(members)) {
-		raw := members[name]
-		switch name {
-		case "id":
-			if !isID(raw) {
-				return bad("the id is neither a text nor a whole number")
-			}
-			r.ID = raw
-		case "method":
-			if json.Unmarshal(raw, &r.Method) != nil {
-				return bad("the method is no text")
-			}
-		case "params":
-			if !bytes.Equal(raw, []byte("null")) {
-				r.Params = raw
-			}
-		default:
-			return bad("a request has no member %q", name)
-		}
+	take := func(name string) json.RawMessage {
+		defer delete(members, name)
+		return members[name]
 	}
-	switch {
-	case r.ID == nil:
+	id, method, params := take("id"), take("method"), take("params")
+	if isID(id) {
+		r.ID = id
+	}
+	if string(params) != "null" {
+		r.Params = params
+	}
+	switch err := json.Unmarshal([]byte(cmp.Or(string(method), `""`)), &r.Method); {
+	case id == nil:
 		return bad("the request has no id, so it could not be answered")
+	case r.ID == nil:
+		return bad("the id is neither a text nor a whole number")
+	case err != nil:
+		return bad("the method is no text")
 	case r.Method == "":
 		return bad("the request has no method")
 	case r.Params != nil && r.Params[0] != '{':
 		return bad("params is no JSON object")
+	case len(members) > 0:
+		return bad("a request has no member %q", slices.Min(slices.Collect(maps.Keys(members))))
 	}
 	return r, nil
 }
@@ -108,18 +105,26 @@ func decode(t reflect.Type, params json.RawMessage) (reflect.Value, error) {
 		return p, badParams(fmt.Sprintf("%s is a %s, and should be %s", wrong.Field, wrong.Value, kindOf(wrong.Type)), "")
 	}
 	if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
-		name = strings.Trim(name, `"`)
-		names := fields(t)
+		name, names := strings.Trim(name, `"`), fields(t)
 		hint := "it takes none"
 		if len(names) > 0 {
 			hint = "there are " + strings.Join(names, ", ")
 		}
-		if near := text.Nearest(name, names); near != "" {
-			hint = "did you mean " + near + "?"
-		}
-		return p, badParams(fmt.Sprintf("there is no parameter %q", name), hint)
+		return p, badParams(fmt.Sprintf("there is no parameter %q", name), meant(name, names, hint))
 	}
 	return p, badParams("the params can't be read: "+strings.TrimPrefix(err.Error(), "json: "), "")
+}
+
+// meant is a hint for a name that there is not.
+func meant[S ~string](name S, names []S, otherwise string) string {
+	var all []string
+	for _, n := range names {
+		all = append(all, string(n))
+	}
+	if near := text.Nearest(string(name), all); near != "" {
+		return "did you mean " + near + "?"
+	}
+	return otherwise
 }
 
 // needed reports a member that has the tag `rpc:"needed"` and is empty.
@@ -203,24 +208,32 @@ func errorOf(err error) *Error {
 			e.Message, e.Hint = cut, rich.Hint
 		}
 	}
-	switch {
-	case errors.Is(err, files.ErrChanged):
-		e.Code = CodeChanged
-	case errors.Is(err, agent.ErrBusy):
-		e.Code = CodeBusy
-	case errors.Is(err, agent.ErrClosed):
-		e.Code = CodeClosed
-	case errors.As(err, new(*session.LaterError)):
-		e.Code = CodeLater
-		if e.Hint == "" {
-			e.Hint = "undo with keepLater, or navigate to before the pass"
+	for _, c := range codes {
+		if errors.Is(err, c.of) {
+			e.Code = c.code
+			return e
 		}
-	case errors.Is(err, jsonl.ErrLocked):
-		e.Code = CodeLocked
-	case errors.Is(err, session.ErrNotFound), errors.Is(err, agent.ErrNotAsked), errors.Is(err, agent.ErrNotQueued), errors.Is(err, fs.ErrNotExist):
-		e.Code = CodeNotFound
-	case agent.IsCancelled(err), errors.Is(err, context.Canceled):
+	}
+	switch {
+	case errors.As(err, new(*session.LaterError)):
+		e.Code, e.Hint = CodeLater, cmp.Or(e.Hint, "undo with keepLater, or navigate to before the pass")
+	case agent.IsCancelled(err):
 		e.Code = CodeCancelled
 	}
 	return e
+}
+
+// codes are those of errors, of which the first counts.
+var codes = []struct {
+	of   error
+	code string
+}{
+	{files.ErrChanged, CodeChanged},
+	{agent.ErrBusy, CodeBusy},
+	{agent.ErrClosed, CodeClosed},
+	{jsonl.ErrLocked, CodeLocked},
+	{session.ErrNotFound, CodeNotFound},
+	{agent.ErrNotAsked, CodeNotFound},
+	{agent.ErrNotQueued, CodeNotFound},
+	{fs.ErrNotExist, CodeNotFound},
 }

@@ -25,7 +25,6 @@ import (
 	"github.com/clew-dev/clew/agent"
 	"github.com/clew-dev/clew/internal/commands"
 	"github.com/clew-dev/clew/internal/sessions"
-	"github.com/clew-dev/clew/internal/text"
 )
 
 // maxRequests is how many requests may be under way.
@@ -196,10 +195,7 @@ func (s *Server) take(ctx context.Context, data []byte) (last bool) {
 		s.answer(r.ID, none{}, err)
 		return err == nil
 	case !ok:
-		hint := "there are " + fmt.Sprint(Methods())
-		if near := text.Nearest(r.Method, Methods()); near != "" {
-			hint = "did you mean " + near + "?"
-		}
+		hint := meant(r.Method, Methods(), "there are "+fmt.Sprint(Methods()))
 		s.answer(r.ID, nil, refuse(CodeUnknownMethod, fmt.Sprintf("there is no method %q", r.Method), hint))
 		return false
 	case s.under.Add(1) > maxRequests:
