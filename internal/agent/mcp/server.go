@@ -153,7 +153,7 @@ func (s *server) transport(l *link) (sdk.Transport, error) {
 	if l.proc, err = start(cmd); err != nil {
 		return nil, err
 	}
-	return &sdk.IOTransport{Reader: l.recorder.on(l.proc.out, false), Writer: nopClose{l.proc.in}, MaxLineLength: maxMessage}, nil
+	return &sdk.IOTransport{Reader: l.recorder.on(l.proc.out), Writer: nopClose{l.proc.in}, MaxLineLength: maxMessage}, nil
 }
 
 // nopClose leaves it to the process to close its input.
@@ -240,31 +240,18 @@ func (s *server) renew(ctx context.Context, l *link) (*link, error) {
 	}
 }
 
-// call calls a tool and returns soon after ctx is done.
+// call calls a tool and returns soon after ctx is done, also where the server does not even take what it is sent.
 func (l *link) call(ctx context.Context, p *sdk.CallToolParams) (*sdk.CallToolResult, error) {
-	type answer struct {
-		res *sdk.CallToolResult
-		err error
-	}
-	got := make(chan answer, 1)
-	go func() {
-		res, err := l.session.CallTool(ctx, p)
-		got <- answer{res, err}
-	}()
-	select {
-	case a := <-got:
-		return a.res, a.err
-	case <-ctx.Done():
-	}
-	select {
-	case a := <-got:
-		return a.res, a.err
-	case <-time.After(grace):
-		// The server does not even take what it is sent.
-		l.kill()
-		a := <-got
-		return a.res, a.err
-	}
+	done := make(chan struct{})
+	defer close(done)
+	defer context.AfterFunc(ctx, func() {
+		select {
+		case <-done:
+		case <-time.After(grace):
+			l.kill()
+		}
+	})()
+	return l.session.CallTool(ctx, p)
 }
 
 // kill ends the connection at once.

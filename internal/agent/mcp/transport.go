@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"mime"
 	"net/http"
 	"net/url"
@@ -18,7 +19,6 @@ import (
 	"time"
 
 	"github.com/clew-dev/clew/internal/procgroup"
-	"github.com/clew-dev/clew/model"
 )
 
 // grace is how long a program gets to end by itself, first when its input has ended and
@@ -182,41 +182,28 @@ func (w *web) RoundTrip(r *http.Request) (*http.Response, error) {
 		end()
 		return nil, err
 	}
-	resp.Body = &ending{resp.Body, end}
-	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	events := kind == "text/event-stream"
-	if !events { // of which the SDK bounds each event, and no other answer
-		resp.Body = &bounded{resp.Body, maxMessage}
+	b := &body{resp.Body, maxMessage, end}
+	if kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); kind == "text/event-stream" {
+		b.left = math.MaxInt64 // the SDK bounds each event, and no other answer
 	}
-	resp.Body = w.recorder.on(resp.Body, events)
+	resp.Body = w.recorder.on(b)
 	return resp, nil
 }
 
 // CloseIdleConnections is what http.Client asks for.
 func (w *web) CloseIdleConnections() { w.base.CloseIdleConnections() }
 
-// ending is a body with something to do when it is closed.
-type ending struct {
-	io.ReadCloser
-	end func()
-}
-
-// Close implements io.Closer.
-func (e *ending) Close() error {
-	defer e.end()
-	return e.ReadCloser.Close()
-}
-
 var errTooLarge = errors.New("the server's answer is larger than 16 MiB")
 
-// bounded is an answer of at most left bytes.
-type bounded struct {
+// body is an answer of at most left bytes, with something to do when it is closed.
+type body struct {
 	io.ReadCloser
 	left int64
+	end  func()
 }
 
 // Read implements io.Reader.
-func (b *bounded) Read(p []byte) (int, error) {
+func (b *body) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if b.left -= int64(n); b.left < 0 {
 		return 0, errTooLarge
@@ -224,38 +211,39 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// Close implements io.Closer.
+func (b *body) Close() error {
+	defer b.end()
+	return b.ReadCloser.Close()
+}
+
 // recorder keeps what a server sends until it is shut. The SDK gives a schema as a map, which
-// loses the order of its members; models read them in that order, and caches hold only
-// where bytes stay the same. So the schemas are read a second time, from what was sent.
+// loses the order of its members; models read them in that order. So the schemas are read a
+// second time, from what was sent.
 type recorder struct {
 	mu   sync.Mutex
 	shut bool
-	kept []*stream
+	kept []*tapped
 	size int
 }
 
-// stream is one answer, or all that a program has written.
-type stream struct {
-	data   bytes.Buffer
-	events bool // as server-sent events, not as JSON
+// tapped is one answer, or all that a program writes.
+type tapped struct {
+	io.ReadCloser
+	recorder *recorder
+	data     bytes.Buffer
 }
 
 // on returns a reader of which the recorder keeps what is read.
-func (t *recorder) on(r io.ReadCloser, events bool) io.ReadCloser {
+func (t *recorder) on(r io.ReadCloser) io.ReadCloser {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.shut {
 		return r
 	}
-	s := &stream{events: events}
-	t.kept = append(t.kept, s)
-	return &tapped{r, t, s}
-}
-
-type tapped struct {
-	io.ReadCloser
-	recorder *recorder
-	to       *stream
+	out := &tapped{ReadCloser: r, recorder: t}
+	t.kept = append(t.kept, out)
+	return out
 }
 
 // Read implements io.Reader.
@@ -264,36 +252,26 @@ func (r *tapped) Read(p []byte) (int, error) {
 	r.recorder.mu.Lock()
 	defer r.recorder.mu.Unlock()
 	if !r.recorder.shut && r.recorder.size+n <= maxMessage {
-		r.to.data.Write(p[:n])
+		r.data.Write(p[:n])
 		r.recorder.size += n
 	}
 	return n, err
 }
 
-// close ends the recording and returns the schemas that came by, by the names of the tools.
+// close ends the recording and returns the schemas that came by, by the names of the tools: of answers that are JSON on
+// one line or as a whole, and of events.
 func (t *recorder) close() map[string]json.RawMessage {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.shut = true
 	out := map[string]json.RawMessage{}
-	for _, s := range t.kept {
-		if s.events {
-			_ = model.ReadEvents(&s.data, maxMessage, func(e model.ServerEvent) error {
-				schemas(e.Data, out)
-				return nil
-			})
-			continue
+	for _, r := range t.kept {
+		schemas(r.data.Bytes(), out)
+		for line := range bytes.Lines(r.data.Bytes()) {
+			schemas(bytes.TrimPrefix(line, []byte("data:")), out)
 		}
-		d := json.NewDecoder(&s.data)
-		for {
-			var one json.RawMessage
-			if d.Decode(&one) != nil {
-				break
-			}
-			schemas(one, out)
-		}
+		r.data = bytes.Buffer{}
 	}
-	t.kept = nil
+	t.shut, t.kept = true, nil
 	return out
 }
 
