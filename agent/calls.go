@@ -93,10 +93,9 @@ func (r *runner) all() []tool.Tool {
 
 // specs is what the model is told of the tools.
 func (r *runner) specs() []model.Tool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	out := make([]model.Tool, len(r.tools))
-	for i, t := range r.tools {
+	tools := r.all()
+	out := make([]model.Tool, len(tools))
+	for i, t := range tools {
 		out[i] = t.Spec()
 		// As the log has it, so that it is the same when it is read again.
 		if schema, err := json.Marshal(out[i].Parameters); err == nil {
@@ -104,17 +103,6 @@ func (r *runner) specs() []model.Tool {
 		}
 	}
 	return out
-}
-
-func (r *runner) find(name string) tool.Tool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, t := range r.tools {
-		if t.Spec().Name == name {
-			return t
-		}
-	}
-	return nil
 }
 
 // run answers the calls of an answer. What looks at things, and tools of other
@@ -127,32 +115,32 @@ func (r *runner) run(ctx context.Context, blocks []message.Block) error {
 			return context.Cause(ctx) // nobody is asked about what is not run
 		}
 		c := r.check(ctx, b)
-		alone := c.refused == nil && (c.effect.Kind == tool.Write || c.effect.Kind == tool.Run)
-		if alone {
-			if err := r.batch(ctx, batch); err != nil {
-				return err
-			}
-			batch = nil
+		if c.refused != nil || c.effect.Kind != tool.Write && c.effect.Kind != tool.Run {
+			batch = append(batch, c)
+			continue
 		}
-		batch = append(batch, c)
-		if alone {
-			if err := r.batch(ctx, batch); err != nil {
-				return err
-			}
-			batch = nil
+		if err := r.batch(ctx, batch); err != nil {
+			return err
 		}
+		if err := r.batch(ctx, []*call{c}); err != nil {
+			return err
+		}
+		batch = nil
 	}
 	return r.batch(ctx, batch)
 }
 
 // check finds the tool of a call, and asks whether it may be run.
 func (r *runner) check(ctx context.Context, b message.Block) *call {
-	c := &call{Block: b, tool: r.find(b.Name)}
-	if c.tool == nil {
-		var names []string
-		for _, t := range r.specs() {
-			names = append(names, t.Name)
+	c := &call{Block: b}
+	var names []string
+	for _, t := range r.all() {
+		names = append(names, t.Spec().Name)
+		if c.tool == nil && t.Spec().Name == b.Name {
+			c.tool = t
 		}
+	}
+	if c.tool == nil {
 		return c.refuse("", "There is no tool %q. There are: %s.", b.Name, strings.Join(names, ", "))
 	}
 	var err error

@@ -145,19 +145,11 @@ func (a *Agent) SetReasoning(_ context.Context, r model.Reasoning) error {
 
 // choose writes down a choice, and makes it at once where nothing is under way.
 func (a *Agent) choose(op string, fn func(*choice)) error {
-	a.ops.mu.Lock()
-	if a.ops.closed {
-		a.ops.mu.Unlock()
-		return &Error{Op: op, Err: ErrClosed}
-	}
 	a.models.choose(fn)
-	if a.ops.op != nil {
-		a.ops.mu.Unlock()
-		return nil
+	if err := a.ops.alone(a.base, op, DoingMove, a.models.change); !errors.Is(err, ErrBusy) {
+		return err
 	}
-	wait := a.ops.begin(a.base, DoingMove, a.models.change)
-	a.ops.mu.Unlock()
-	return wait()
+	return nil
 }
 
 // LevelAt returns the level of reasoning in force at a leaf, as model.ParseReasoning reads it.

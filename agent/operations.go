@@ -137,11 +137,20 @@ func (o *operations) giveUp(why error) {
 // do runs something between two requests of a turn, or at once where there is none, and
 // waits for it. When ctx ends it is given up if it has not begun.
 func (o *operations) do(ctx context.Context, op string, doing Doing, run func(ctx context.Context) error) error {
+	return o.run(ctx, op, doing, run, false)
+}
+
+// alone runs something that can't be done while anything else is under way.
+func (o *operations) alone(ctx context.Context, op string, doing Doing, run func(ctx context.Context) error) error {
+	return o.run(ctx, op, doing, run, true)
+}
+
+func (o *operations) run(ctx context.Context, op string, doing Doing, run func(ctx context.Context) error, alone bool) error {
 	j := &job{op: op, doing: doing, run: until(ctx, run), done: make(chan struct{})}
 	o.mu.Lock()
-	if o.closed {
+	if err := o.free(op); err != nil && (alone || o.closed) {
 		o.mu.Unlock()
-		return &Error{Op: op, Err: ErrClosed}
+		return err
 	}
 	if o.jobs = append(o.jobs, j); o.op == nil {
 		o.start(doing, o.runJobs)
@@ -219,28 +228,6 @@ func (o *operations) runJobs(ctx context.Context) {
 			continue
 		}
 		j.end(o.status.as(j.doing, func() error { return j.run(ctx) }))
-	}
-}
-
-// alone runs an operation of its own, which can't be done beside another one.
-func (o *operations) alone(ctx context.Context, op string, doing Doing, run func(ctx context.Context) error) error {
-	o.mu.Lock()
-	if err := o.free(op); err != nil {
-		o.mu.Unlock()
-		return err
-	}
-	began := o.begin(ctx, doing, run)
-	o.mu.Unlock()
-	return began()
-}
-
-// begin starts an operation, and returns what waits for its end. The lock is held, and no operation is under way.
-func (o *operations) begin(ctx context.Context, doing Doing, run func(ctx context.Context) error) (wait func() error) {
-	var err error
-	op := o.start(doing, func(opCtx context.Context) { err = until(ctx, run)(opCtx) })
-	return func() error {
-		<-op.done
-		return err
 	}
 }
 

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -177,10 +178,7 @@ func (r *requester) failed(ctx context.Context, err error, p *clew.Prepared, tri
 			}
 			r.journal.events.send(Event{Kind: KindDiscard, Why: e.Message})
 			r.journal.events.send(Event{Kind: KindRetry, Retry: &Retry{Attempt: tried.failures, Of: r.retry.Attempts - 1, Wait: wait, Error: e.Error()}})
-			if err := r.retry.Sleep(ctx, wait); err != nil {
-				return err
-			}
-			return nil
+			return r.retry.Sleep(ctx, wait)
 		}
 	}
 	r.keepPartial(ctx, err, message.StopError)
@@ -213,10 +211,13 @@ func (r *requester) keepPartial(ctx context.Context, err error, stop message.Sto
 // overflowed makes room after a request that was too large: once, and only if that
 // makes it smaller.
 func (r *requester) overflowed(ctx context.Context, e *model.Error, p *clew.Prepared, tried *recovery) error {
-	const op = "answer"
+	const hint = "take a model with a larger window, or begin a new session"
+	failed := func(format string, args ...any) error {
+		return &Error{Op: "answer", Err: fmt.Errorf(format, args...), Hint: hint}
+	}
 	r.journal.events.send(Event{Kind: KindDiscard, Why: e.Message})
 	if tried.compacted {
-		return &Error{Op: op, Err: fmt.Errorf("the request is still too large after a pass: %w", e), Hint: "take a model with a larger window, or begin a new session"}
+		return failed("the request is still too large after a pass: %w", e)
 	}
 	tried.compacted = true
 	if e.Overflow != nil {
@@ -226,27 +227,16 @@ func (r *requester) overflowed(ctx context.Context, e *model.Error, p *clew.Prep
 	}
 	res, err := r.passes.makeRoom(ctx, clew.CompactOptions{Reason: compact.Overflow, WillRetry: true})
 	if err != nil {
-		return &Error{Op: op, Err: fmt.Errorf("%w; and no room could be made: %w", e, err)}
+		return &Error{Op: "answer", Err: fmt.Errorf("%w; and no room could be made: %w", e, err)}
 	}
 	if !res.Plan.Act {
-		return &Error{Op: op, Err: fmt.Errorf("%w; and no room could be made: %s", e, res.Plan.Why), Hint: "take a model with a larger window, or begin a new session"}
+		return failed("%w; and no room could be made: %s", e, res.Plan.Why)
 	}
-	return r.progressed(ctx, p, e)
-}
-
-// progressed reports a context that is no smaller than the one that was refused.
-func (r *requester) progressed(ctx context.Context, before *clew.Prepared, cause error) error {
 	now, err := r.journal.s.Check(ctx)
-	if err != nil {
+	if err != nil || now.Before.Guarded() < p.Reading.Guarded() || now.Before.Bytes < p.Reading.Bytes {
 		return err
 	}
-	if now.Before.Guarded() < before.Reading.Guarded() || now.Before.Bytes < before.Reading.Bytes {
-		return nil
-	}
-	return &Error{
-		Op: "answer", Err: fmt.Errorf("%w; the pass after it left %d tokens of %d, so sending it again would be no use", cause, now.Before.Tokens, before.Reading.Tokens),
-		Hint: "take a model with a larger window, or begin a new session",
-	}
+	return failed("%w; the pass after it left %d tokens of %d, so sending it again would be no use", e, now.Before.Tokens, p.Reading.Tokens)
 }
 
 // cutShort looks at an answer without calls that stopped at a limit. One that stopped
@@ -256,10 +246,7 @@ func (r *requester) cutShort(ctx context.Context, id string, resp *model.Respons
 	if resp.Message.Usage != nil {
 		out = resp.Message.Usage.Output
 	}
-	most := r.models.info().MaxOutput
-	if most == 0 {
-		most = model.DefaultMaxOutput
-	}
+	most := cmp.Or(r.models.info().MaxOutput, model.DefaultMaxOutput)
 	if resp.Finish == model.FinishLength && out >= most {
 		r.journal.warn(fmt.Errorf("the answer was cut off after %d tokens: that is the most %s can say at once. Say that it shall go on", out, r.models.name()))
 		*tried = recovery{}

@@ -144,25 +144,29 @@ func (l *loop) take(ctx context.Context, resp *model.Response, tried *recovery) 
 		}
 	}
 	if len(resp.BadCalls) > 0 {
-		if tried.badCalls++; tried.badCalls > maxBadCalls {
-			return false, fmt.Errorf("%s has called tools with arguments that are no JSON object %d times in a row: ask for less at once, or take another model", l.ask.models.name(), tried.badCalls)
+		if err := l.badCall(tried, "has called tools with arguments that are no JSON object"); err != nil {
+			return false, err
 		}
 		return true, l.tellBadCalls(ctx, resp.BadCalls)
 	}
-	if len(calls) > 0 {
-		if !cut {
-			*tried = recovery{}
-			return true, nil
-		}
-		if tried.badCalls++; tried.badCalls > maxBadCalls {
-			return false, fmt.Errorf("%s was cut off in the middle of its calls %d times in a row: ask for less at once, or take another model", l.ask.models.name(), tried.badCalls)
-		}
+	switch {
+	case cut && len(calls) > 0:
+		return true, l.badCall(tried, "was cut off in the middle of its calls")
+	case len(calls) > 0:
+		*tried = recovery{}
 		return true, nil
-	}
-	if cut {
+	case cut:
 		return l.ask.cutShort(ctx, id, resp, tried)
 	}
 	return l.ended(ctx, resp, tried)
+}
+
+// badCall counts answers in a row that have failed to call a tool. The error is one of too many.
+func (l *loop) badCall(tried *recovery, how string) error {
+	if tried.badCalls++; tried.badCalls > maxBadCalls {
+		return fmt.Errorf("%s %s %d times in a row: ask for less at once, or take another model", l.ask.models.name(), how, tried.badCalls)
+	}
+	return nil
 }
 
 // ended looks at an answer without calls.
@@ -173,8 +177,8 @@ func (l *loop) ended(ctx context.Context, resp *model.Response, tried *recovery)
 	case model.FinishRefusal:
 		return false, fmt.Errorf("%s refused to answer: %s", l.ask.models.name(), firstNonEmpty(resp.Refusal, resp.Text(), resp.FinishDetail))
 	case model.FinishBadCall:
-		if tried.badCalls++; tried.badCalls > maxBadCalls {
-			return false, fmt.Errorf("%s has tried to call a tool and failed %d times in a row: %s", l.ask.models.name(), tried.badCalls, resp.FinishDetail)
+		if err := l.badCall(tried, "has tried to call a tool and failed"); err != nil {
+			return false, fmt.Errorf("%w: %s", err, resp.FinishDetail)
 		}
 		return true, l.journal.note(ctx, "Your last answer was meant to call a tool, and could not be read as a call. Call it again.")
 	default:
