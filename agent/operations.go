@@ -87,7 +87,7 @@ func (o *operations) free(op string) error {
 }
 
 // start begins an operation. The lock is held, and no operation is under way.
-func (o *operations) start(doing Doing, fn func(ctx context.Context)) *operation {
+func (o *operations) start(doing Doing, fn func(ctx context.Context)) {
 	op := &operation{doing: doing, done: make(chan struct{})}
 	op.ctx, op.cancel = context.WithCancelCause(o.base)
 	o.op = op
@@ -96,7 +96,6 @@ func (o *operations) start(doing Doing, fn func(ctx context.Context)) *operation
 		defer o.finish(op)
 		fn(op.ctx)
 	}()
-	return op
 }
 
 // finish ends an operation and begins what has waited for that.

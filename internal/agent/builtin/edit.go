@@ -66,43 +66,56 @@ func parseEdit(a *arguments) editCall {
 	return c
 }
 
-func (s *Set) edit(ctx context.Context, p place, args editCall, c tool.Call) (tool.Result, error) {
+func (s *Set) edit(ctx context.Context, p place, args editCall, c tool.Call) (r tool.Result, err error) {
+	err = s.change(ctx, p, c, func(before []byte, old fs.FileInfo) (after []byte, err error) {
+		switch {
+		case old == nil:
+			return nil, &Error{Op: "edit", Subject: p.shown, Err: &files.Because{Kind: fs.ErrNotExist, What: "there is no such file"}, Hint: "look for it with find or ls, or make it with write"}
+		case p.folder:
+			return nil, errNoFolder
+		case old.Size() > files.MaxWhole:
+			return nil, files.ErrLarge
+		case binary(before[:min(headSize, len(before))]):
+			return nil, &Error{Op: "edit", Subject: p.shown, Err: errors.New("the file is no text in UTF-8"), Hint: "use bash"}
+		}
+		after, lines, err := apply(before, args.Edits)
+		if e := (*editError)(nil); errors.As(err, &e) {
+			return nil, &Error{Op: "edit", Subject: p.shown, Err: e, Hint: e.hint + "; nothing was changed"}
+		}
+		r = tool.Text(fmt.Sprintf("Edited %s: %d %s, at %s", p.shown, len(args.Edits), plural(len(args.Edits), "edit", "edits"), lineList(lines)))
+		r.Details = tool.Details{Diff: files.Diff(p.shown, before, after, false)}.JSON()
+		return after, err
+	})
+	return r, err
+}
+
+// change gives a file new content, made of what it has, with old nil where there is none. One that is too large to be
+// read has none, either. The change is recorded before it is made, where somebody keeps changes.
+func (s *Set) change(ctx context.Context, p place, c tool.Call, make func(before []byte, old fs.FileInfo) ([]byte, error)) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	h, err := s.enter(p)
 	if err != nil {
-		return tool.Result{}, err
+		return err
 	}
 	defer h.Close()
-	before, old, err := h.whole()
-	switch {
-	case err != nil:
-		return tool.Result{}, err
-	case old == nil:
-		return tool.Result{}, &Error{Op: "edit", Subject: p.shown, Err: &because{fs.ErrNotExist, "there is no such file"}, Hint: "look for it with find or ls, or make it with write"}
-	case p.folder:
-		return tool.Result{}, errNoFolder
-	case binary(before[:min(headSize, len(before))]):
-		return tool.Result{}, &Error{Op: "edit", Subject: p.shown, Err: errors.New("the file is no text in UTF-8"), Hint: "use bash"}
+	before, old, err := h.Whole()
+	large := errors.Is(err, files.ErrLarge)
+	if err != nil && !large {
+		return err
 	}
-	after, lines, err := apply(before, args.Edits)
-	if err != nil {
-		var e *editError
-		if errors.As(err, &e) {
-			return tool.Result{}, &Error{Op: "edit", Subject: p.shown, Err: e, Hint: e.hint + "; nothing was changed"}
-		}
-		return tool.Result{}, err
+	after, err := make(before, old)
+	if err != nil || old != nil && !large && bytes.Equal(before, after) {
+		return err
 	}
-	err = record(ctx, c, tool.Change{Path: p.abs, Before: before, After: after, Mode: old.Mode().Perm()})
-	if err == nil {
-		err = h.replace(ctx, after, old)
+	change := tool.Change{Path: p.abs, Before: before, After: after, Mode: 0o644, Lost: large}
+	if old != nil {
+		change.Mode = old.Mode().Perm()
 	}
-	if err != nil {
-		return tool.Result{}, err
+	if err := record(ctx, c, change); err != nil {
+		return err
 	}
-	r := tool.Text(fmt.Sprintf("Edited %s: %d %s, at %s", p.shown, len(args.Edits), plural(len(args.Edits), "edit", "edits"), lineList(lines)))
-	r.Details = tool.Details{Diff: files.Diff(p.shown, before, after, false)}.JSON()
-	return r, nil
+	return h.Replace(ctx, after, old)
 }
 
 // bom is the mark with which some programs begin a text in UTF-8.
@@ -296,7 +309,7 @@ func (s *Set) present(p place) (data []byte, made bool, err error) {
 		return nil, false, err
 	}
 	defer h.Close()
-	data, info, err := h.whole()
+	data, info, err := h.Whole()
 	return data, info == nil, err
 }
 
@@ -308,53 +321,29 @@ func record(ctx context.Context, c tool.Call, changes ...tool.Change) error {
 	return c.Record(ctx, changes...)
 }
 
-func (s *Set) write(ctx context.Context, p place, args writeCall, c tool.Call) (tool.Result, error) {
+func (s *Set) write(ctx context.Context, p place, args writeCall, c tool.Call) (r tool.Result, err error) {
 	if p.folder {
-		return tool.Result{}, errFolderName
+		return r, errFolderName
 	}
 	content := []byte(args.Content)
-	s.writing.Lock()
-	defer s.writing.Unlock()
-	h, err := s.enter(p)
-	if err != nil {
-		return tool.Result{}, err
-	}
-	defer h.Close()
-	before, old, err := h.whole()
-	large := errors.Is(err, errLarge) // one that is not compared
-	if err != nil && !large {
-		return tool.Result{}, err
-	}
-	same := old != nil && !large && bytes.Equal(before, content)
-	if !same {
-		change := tool.Change{Path: p.abs, Before: before, After: content, Mode: 0o644, Lost: large}
-		if old != nil {
-			change.Mode = old.Mode().Perm()
-		}
-		if err = record(ctx, c, change); err == nil {
-			err = h.replace(ctx, content, old)
-		}
-		if err != nil {
-			return tool.Result{}, err
-		}
-	}
 	lines := bytes.Count(content, []byte("\n"))
 	if len(content) > 0 && content[len(content)-1] != '\n' {
 		lines++
 	}
 	size := fmt.Sprintf("%s: %d bytes, %d %s", p.shown, len(content), lines, plural(lines, "line", "lines"))
-	var say string
-	switch {
-	case old == nil:
-		say = "Created " + size
-	case same:
-		say = "Overwrote " + size + "; it had the same content before"
-	default:
-		say = fmt.Sprintf("Overwrote %s; the file was there before, with %d bytes", size, old.Size())
-	}
-	r := tool.Text(say)
-	if !large {
-		r.Details = tool.Details{Diff: files.Diff(p.shown, before, content, old == nil)}.JSON()
-	}
-	return r, nil
+	err = s.change(ctx, p, c, func(before []byte, old fs.FileInfo) ([]byte, error) {
+		switch {
+		case old == nil:
+			r = tool.Text("Created " + size)
+		case bytes.Equal(before, content) && old.Size() == int64(len(content)):
+			r = tool.Text("Overwrote " + size + "; it had the same content before")
+		default:
+			r = tool.Text(fmt.Sprintf("Overwrote %s; the file was there before, with %d bytes", size, old.Size()))
+		}
+		if old == nil || before != nil {
+			r.Details = tool.Details{Diff: files.Diff(p.shown, before, content, old == nil)}.JSON()
+		}
+		return content, nil
+	})
+	return r, err
 }

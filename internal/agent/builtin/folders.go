@@ -13,6 +13,7 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"github.com/clew-dev/clew/internal/agent/files"
 	"github.com/clew-dev/clew/internal/agent/tool"
 	"github.com/clew-dev/clew/model"
 )
@@ -46,7 +47,7 @@ func (s *Set) list(_ context.Context, p place, c listCall, _ tool.Call) (tool.Re
 	if !info.IsDir() {
 		return tool.Result{}, errNotFolder
 	}
-	list, err := fs.ReadDir(t.root.FS(), t.start)
+	list, err := fs.ReadDir(t.Root.FS(), t.start)
 	if err != nil {
 		return tool.Result{}, err
 	}
@@ -169,7 +170,7 @@ const maxSeen = 500_000
 
 // tree is a folder that a call looks through.
 type tree struct {
-	handle
+	files.Place
 	p     place
 	start string // with slashes, below the root
 	seen  int
@@ -184,11 +185,11 @@ func (s *Set) open(p place) (*tree, fs.FileInfo, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	info, err := h.root.Lstat(h.name)
+	info, err := h.Root.Lstat(h.Name)
 	if err != nil {
 		return nil, nil, errors.Join(err, h.Close())
 	}
-	return &tree{handle: h, p: p, start: filepath.ToSlash(h.name)}, info, nil
+	return &tree{Place: h, p: p, start: filepath.ToSlash(h.Name)}, info, nil
 }
 
 // shown is what a result calls a file: relative to the project, or absolute outside.
@@ -226,9 +227,9 @@ func (t *tree) rel(name string) string {
 func (t *tree) walk(ctx context.Context, fn func(name string, d fs.DirEntry) error) error {
 	var g ignored
 	for dir := range parents(t.start) {
-		g.enter(t.root, dir)
+		g.enter(t.Root, dir)
 	}
-	return fs.WalkDir(t.root.FS(), t.start, func(name string, d fs.DirEntry, err error) error {
+	return fs.WalkDir(t.Root.FS(), t.start, func(name string, d fs.DirEntry, err error) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -253,7 +254,7 @@ func (t *tree) walk(ctx context.Context, fn func(name string, d fs.DirEntry) err
 			if versionControl(d.Name()) || g.match(name, true) {
 				return fs.SkipDir
 			}
-			g.enter(t.root, name)
+			g.enter(t.Root, name)
 		} else if g.match(name, false) {
 			return nil
 		}

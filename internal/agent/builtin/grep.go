@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/clew-dev/clew/internal/agent/files"
 	"github.com/clew-dev/clew/internal/agent/permission"
 	"github.com/clew-dev/clew/internal/agent/tool"
 	"github.com/clew-dev/clew/internal/text"
@@ -140,7 +141,7 @@ func (s *Set) grep(ctx context.Context, p place, c grepCall, _ tool.Call) (tool.
 
 // search searches one file.
 func (t *tree) search(ctx context.Context, name string, h *hits) error {
-	f, info, err := openFile(t.root, name)
+	f, info, err := files.Open(t.Root, name)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"unicode/utf8"
 
+	"github.com/clew-dev/clew/internal/agent/files"
 	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/session"
 )
@@ -199,27 +200,18 @@ var (
 	// ErrArguments: the model's arguments are not those that the tool takes.
 	ErrArguments = errors.New("the arguments are wrong")
 	// ErrRefused: a place that the tools for files keep away from.
-	ErrRefused = errors.New("refused")
+	ErrRefused = files.ErrRefused
 	// ErrChanged: a path leads elsewhere than before, or the file was changed by
 	// another program.
-	ErrChanged = errors.New("changed meanwhile")
+	ErrChanged = files.ErrReplaced
 )
 
 // Error says which tool, on what, what went wrong and what to do about it. The words are for the model.
 type Error = session.Error
 
-// because is an error with words of its own that errors.Is finds a kind in.
-type because struct {
-	kind error
-	what string
-}
-
-func (b *because) Error() string { return b.what }
-func (b *because) Unwrap() error { return b.kind }
-
-func refused(what string) error { return &because{ErrRefused, what} }
-func changed(what string) error { return &because{ErrChanged, what} }
-func wrong(what string) error   { return &because{ErrArguments, what} }
+func refused(what string) error { return files.Refused(what) }
+func changed(what string) error { return files.Replaced(what) }
+func wrong(what string) error   { return &files.Because{Kind: ErrArguments, What: what} }
 
 // said is what a tool says of an error, in place of its own text where it has one, and what to do about it.
 var said = []struct {
@@ -234,9 +226,9 @@ var said = []struct {
 	{syscall.ENOSPC, "the disk is full", "tell the user, who has to make room"},
 	{syscall.EROFS, "the file system can only be read", "write elsewhere, or tell the user"},
 	{fs.ErrClosed, "the session is closed", ""},
-	{errFolder, "", "name a file in it; ls shows what is there"},
+	{files.ErrFolder, "", "name a file in it; ls shows what is there"},
 	{errNotFolder, "", "give the folder that it is in"},
-	{errLarge, "", "use bash, with sed or a script"},
+	{files.ErrLarge, "", "use bash, with sed or a script"},
 	{ErrRefused, "", "use bash, if it has to be"},
 	{errNoFolder, "", "leave the slash out, or name a file in a folder"},
 	{errFolderName, "", "leave the slash out, or name a file in a folder"},
@@ -254,7 +246,7 @@ func fail(op, subject string, err error) error {
 	for _, s := range said {
 		if errors.Is(err, s.of) {
 			if s.what != "" {
-				err = &because{s.of, s.what}
+				err = &files.Because{Kind: s.of, What: s.what}
 			}
 			return &Error{Op: op, Subject: subject, Err: err, Hint: s.hint}
 		}

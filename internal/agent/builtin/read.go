@@ -13,6 +13,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/clew-dev/clew/internal/agent/files"
 	"github.com/clew-dev/clew/internal/agent/tool"
 	"github.com/clew-dev/clew/internal/jsonx"
 	"github.com/clew-dev/clew/internal/recall"
@@ -58,7 +59,7 @@ func (s *Set) read(ctx context.Context, p place, c readCall, _ tool.Call) (tool.
 		return tool.Result{}, err
 	}
 	defer h.Close()
-	f, info, err := openFile(h.root, h.name)
+	f, info, err := files.Open(h.Root, h.Name)
 	if err != nil {
 		return tool.Result{}, err
 	}
