@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -87,13 +88,16 @@ func (u *ui) loaded(m loadedMsg) {
 		u.fail("the transcript can't be read", m.err)
 	} else {
 		u.seen, u.todos = make(map[string]bool, len(m.path)), nil
+		edited := map[string]bool{} // what has an effect on this path
 		for _, s := range m.path {
-			u.seen[s.ID] = true
+			u.seen[s.ID], edited[s.Fate.By] = true, true
 			u.keepTodos(s.Message)
 		}
 		u.more = m.more
-		items, open := pathItems(m.path, u.boxes, m.busy)
-		u.log.rebuild(items)
+		items, open := pathItems(m.path, u.passes, m.busy)
+		u.log.rebuild(items, func(pass []string) bool {
+			return slices.ContainsFunc(pass, func(id string) bool { return edited[id] }) && !slices.ContainsFunc(pass, func(id string) bool { return u.seen[id] })
+		})
 		u.log.more, u.log.calls = m.more, open
 	}
 	wait := u.held
@@ -328,9 +332,12 @@ func (u *ui) turnEnd(e agent.Event) {
 func (u *ui) passEnd(c *agent.Compaction) {
 	switch {
 	case c.Done:
-		b := newBox(c, u.log.lastEntry())
-		u.boxes = append(u.boxes, b)
-		u.log.add(b.item(boxEntry, ""))
+		u.passes = append(u.passes, c)
+		block := widget.NewBlock(widget.BlockCompaction, passTitle(c), c.Summary)
+		if c.Reason == compact.Omission { // the user took messages out of the context
+			block = widget.NewBlock(widget.BlockNotice, "", "omitted: "+passTitle(c))
+		}
+		u.log.noteBlock(block).pass = c.Entries
 	case c.Aborted:
 		u.note("the compaction was cancelled; the context is as it was")
 	case c.Error != "":

@@ -145,69 +145,33 @@ func callTitle(name string, arguments json.RawMessage) string {
 }
 
 // pathItems makes the items of a path, and returns those of calls without a result.
-// boxes are what is known of the passes that this program has seen; pending says that
-// the calls may still get one.
-func pathItems(path []agent.Shown, boxes []*box, pending bool) (out []*item, open map[string]*item) {
-	calls := map[string]*item{}
-	w := writer{call: func(id string) *item { return calls[id] }}
+// passes are those that this program has seen; pending says that the calls may still get one.
+func pathItems(path []agent.Shown, passes []*agent.Compaction, pending bool) (out []*item, open map[string]*item) {
+	open = map[string]*item{}
+	w := writer{call: func(id string) *item { return open[id] }}
 	w.put = func(it *item) *item {
 		out = append(out, it)
 		if it.call != "" {
-			calls[it.call] = it
+			open[it.call] = it
 		}
 		return it
 	}
-	open = map[string]*item{}
-	alive := map[string]bool{} // entries that have an effect on this path
-	for _, s := range path {
-		alive[s.ID] = true
-		if s.Fate.By != "" {
-			alive[s.Fate.By] = true
-		}
-	}
-	boxes = slices.DeleteFunc(slices.Clone(boxes), func(b *box) bool {
-		return !slices.ContainsFunc(b.entries, func(id string) bool { return alive[id] })
-	})
-	placed := map[*box]bool{}
 	model := ""
 	for _, s := range path {
-		switch s.Type {
-		case session.TypeModelChange:
+		pass := slices.IndexFunc(passes, func(c *agent.Compaction) bool { return slices.Contains(c.Entries, s.ID) })
+		switch {
+		case s.Type == session.TypeModelChange:
 			if model != "" && model != s.Model {
 				w.put(&item{Block: widget.NewBlock(widget.BlockNotice, "", "model "+s.Model), entry: s.ID})
 			}
 			model = s.Model
-		case session.TypeCompaction:
-			at := slices.IndexFunc(boxes, func(b *box) bool { return slices.Contains(b.entries, s.ID) })
-			if at < 0 {
-				w.message(s.ID, s.Message, s.Fate)
-				break
+		case pass >= 0 && s.Type == session.TypeCompaction:
+			w.put(&item{Block: widget.NewBlock(widget.BlockCompaction, passTitle(passes[pass]), s.Message.Summary), entry: s.ID})
+		case s.Message != nil:
+			w.message(s.ID, s.Message, s.Fate)
+			if s.Message.Role == message.RoleToolResult {
+				delete(open, s.Message.ToolCallID)
 			}
-			placed[boxes[at]] = true
-			w.put(boxes[at].item(s.ID, s.Message.Summary))
-		default:
-			if s.Message != nil {
-				w.message(s.ID, s.Message, s.Fate)
-			}
-		}
-		for _, b := range boxes { // those of passes without a summary
-			if b.after == s.ID && !b.compaction(path) {
-				placed[b] = true
-				w.put(b.item(boxEntry, ""))
-			}
-		}
-	}
-	for _, b := range boxes {
-		if !placed[b] && !b.compaction(path) {
-			w.put(b.item(boxEntry, ""))
-		}
-	}
-	for id, it := range calls {
-		open[id] = it
-	}
-	for _, s := range path {
-		if s.Message != nil && s.Message.Role == message.RoleToolResult {
-			delete(open, s.Message.ToolCallID)
 		}
 	}
 	if !pending {
@@ -218,44 +182,9 @@ func pathItems(path []agent.Shown, boxes []*box, pending bool) (out []*item, ope
 	return out, open
 }
 
-// boxEntry stands for the entry of the box of a pass that wrote no compaction.
-const boxEntry = "box"
-
-// box is what the events said of a pass.
-type box struct {
-	entries []string
-	title   string
-	summary string
-	after   string // the entry behind which it was made
-	// omission says that the user took messages out of the context.
-	omission bool
-}
-
-// compaction reports whether one of its entries is a compaction of the path.
-func (b *box) compaction(path []agent.Shown) bool {
-	return slices.ContainsFunc(path, func(s agent.Shown) bool {
-		return s.Type == session.TypeCompaction && slices.Contains(b.entries, s.ID)
-	})
-}
-
-func (b *box) item(entry, summary string) *item {
-	if summary == "" {
-		summary = b.summary
-	}
-	if b.omission {
-		return &item{Block: widget.NewBlock(widget.BlockNotice, "", "omitted: "+b.title), entry: entry}
-	}
-	return &item{Block: widget.NewBlock(widget.BlockCompaction, b.title, summary), entry: entry}
-}
-
-// newBox makes the box of a pass that was done.
-func newBox(c *agent.Compaction, after string) *box {
-	return &box{entries: c.Entries, title: boxTitle(c), summary: c.Summary, after: after, omission: c.Reason == compact.Omission}
-}
-
-// boxTitle says what a pass did: "48.2k → 21k tokens; /undo takes it back (offload
+// passTitle says what a pass did: "48.2k → 21k tokens; /undo takes it back (offload
 // 12.1k, summarize 15k, by anthropic/haiku, $0.02)". What matters most comes first: a narrow screen cuts it.
-func boxTitle(c *agent.Compaction) string {
+func passTitle(c *agent.Compaction) string {
 	s := widget.Tokens(c.Before) + " → " + widget.Tokens(c.After) + " tokens; /undo takes it back"
 	var more []string
 	if r := stages(c.Stages); r != "" {

@@ -20,11 +20,9 @@ func (u *ui) changed(err error) {
 	u.switching = false
 	if err == nil {
 		a := u.cfg.Host.Agent()
-		u.asks, u.boxes, u.held, u.retry, u.over = nil, nil, nil, nil, nil
+		u.asks, u.passes, u.held, u.retry, u.over = nil, nil, nil, nil, nil
 		u.seen = map[string]bool{}
-		u.log.rebuild(nil)
-		u.log.items, u.log.live = nil, nil
-		u.log.end()
+		u.log.clear()
 		u.page, u.more = firstPage, false
 		u.state, u.queue = a.State(), a.Queue()
 		u.load()

@@ -9,12 +9,13 @@ import (
 // item is a part of the transcript.
 type item struct {
 	*widget.Block
-	entry string // the entry it is of; "" for a note of the program
-	call  string // the tool call it is of
-	after string // of a note: the entry behind which it stands
-	fresh bool   // of a note: it is about what is going on now
-	tight bool   // no empty line before it
-	said  string // what plain has printed of it
+	entry string   // the entry it is of; "" for a note of the program
+	call  string   // the tool call it is of
+	after string   // of a note: the entry behind which it stands
+	fresh bool     // of a note: it is about what is going on now
+	pass  []string // of a note that tells of a pass: the entries that it has written
+	tight bool     // no empty line before it
+	said  string   // what plain has printed of it
 
 	name string // of a call that streams in: its tool
 	size int    // in bytes: its arguments, or its output
@@ -104,7 +105,7 @@ func (t *transcript) trim() {
 // lastEntry is the id of the last entry that is shown.
 func (t *transcript) lastEntry() string {
 	for _, it := range slices.Backward(t.items) {
-		if it.entry != "" && it.entry != boxEntry {
+		if it.entry != "" {
 			return it.entry
 		}
 	}
@@ -113,7 +114,17 @@ func (t *transcript) lastEntry() string {
 
 // note adds something that the program says.
 func (t *transcript) note(kind widget.BlockKind, title, text string) {
-	t.add(&item{Block: widget.NewBlock(kind, title, text), after: t.lastEntry(), fresh: true})
+	t.noteBlock(widget.NewBlock(kind, title, text))
+}
+
+func (t *transcript) noteBlock(b *widget.Block) *item {
+	return t.add(&item{Block: b, after: t.lastEntry(), fresh: true})
+}
+
+// clear takes away all that is shown.
+func (t *transcript) clear() {
+	t.items, t.live, t.more, t.calls = nil, nil, false, map[string]*item{}
+	t.end()
 }
 
 // fixNotes marks the notes as done with: from now on they stay where they are.
@@ -124,12 +135,13 @@ func (t *transcript) fixNotes() {
 }
 
 // rebuild replaces what is shown by what an agent's path says. Notes stay behind
-// the entry that they stood behind; those of what was left behind go, but for the newest.
-func (t *transcript) rebuild(items []*item) {
+// the entry that they stood behind; those of what was left behind go, but for the newest, and
+// of those that tell of a pass the ones to be kept stay.
+func (t *transcript) rebuild(items []*item, keep func(pass []string) bool) {
 	anchor, off := "", 0
 	if t.scrolled {
 		for i := t.top; i < len(t.items) && i >= 0; i++ {
-			if e := t.items[i].entry; e != "" && e != boxEntry {
+			if t.items[i].entry != "" {
 				anchor, off = t.items[i].entry, t.off
 				break
 			}
@@ -141,7 +153,7 @@ func (t *transcript) rebuild(items []*item) {
 	}
 	behind := map[int][]*item{}
 	for _, it := range t.items {
-		if it.entry != "" {
+		if it.entry != "" || it.pass != nil && !keep(it.pass) {
 			continue
 		}
 		i, ok := last[it.after]
@@ -159,25 +171,18 @@ func (t *transcript) rebuild(items []*item) {
 		}
 		behind[i] = append(behind[i], it)
 	}
-	t.items, t.live, t.more, t.top, t.off, t.below = nil, nil, false, 0, 0, 0
-	t.calls = map[string]*item{}
 	scrolled := t.scrolled
-	t.scrolled = false
-	put := func(it *item) {
-		if open := it.Open(); it.entry == "" {
-			t.add(it).SetOpen(open)
-			return
-		}
-		t.add(it)
-	}
-	for _, n := range behind[-1] {
-		put(n)
-	}
-	for i, it := range items {
-		put(it)
+	t.clear()
+	addNotes := func(i int) {
 		for _, n := range behind[i] {
-			put(n)
+			open := n.Open()
+			t.add(n).SetOpen(open)
 		}
+	}
+	addNotes(-1)
+	for i, it := range items {
+		t.add(it)
+		addNotes(i)
 	}
 	if !scrolled || anchor == "" {
 		return

@@ -33,9 +33,9 @@ type ui struct {
 	// What the agent's events have said.
 	queue      []agent.Queued
 	asks       []*asking
-	answerNow  bool // the user wants to answer, although there is something in the editor
-	boxes      []*box
-	seen       map[string]bool // entries that are shown
+	answerNow  bool                // the user wants to answer, although there is something in the editor
+	passes     []*agent.Compaction // that were done
+	seen       map[string]bool     // entries that are shown
 	retry      *agent.Retry
 	retryAt    time.Time
 	doingSince time.Time

@@ -379,7 +379,7 @@ func TestPi114OneBoxForEachPass(t *testing.T) {
 			x := newTerm(t, small)
 			x.fill(6)
 			begin(x)
-			x.until("the pass", func() bool { return len(x.u.boxes) > 0 })
+			x.until("the pass", func() bool { return len(x.u.passes) > 0 })
 			x.idle()
 			boxes := func() int {
 				n := 0
@@ -390,8 +390,8 @@ func TestPi114OneBoxForEachPass(t *testing.T) {
 				}
 				return n
 			}
-			if n := boxes(); n != 1 || len(x.u.boxes) != 1 {
-				t.Errorf("%d boxes of %d passes:\n%s", n, len(x.u.boxes), x.screen())
+			if n := boxes(); n != 1 || len(x.u.passes) != 1 {
+				t.Errorf("%d boxes of %d passes:\n%s", n, len(x.u.passes), x.screen())
 			}
 			x.u.load()
 			x.exec(x.u.flush())
@@ -427,7 +427,7 @@ func TestPreviewEditApply(t *testing.T) {
 	x.sees("Ctrl+S applies it")
 	x.typed("THE KEEPER IS ADA. ")
 	x.press("ctrl+s")
-	x.until("the box", func() bool { return len(x.u.boxes) == 1 })
+	x.until("the box", func() bool { return len(x.u.passes) == 1 })
 	x.idle()
 	x.sees("[compaction]")
 	items, err := x.h.Agent().Session().Context(context.Background())
@@ -482,7 +482,7 @@ func TestCompactWithoutPreview(t *testing.T) {
 	x := newTerm(t, func(h *fakeHost, c *Config) { small(h, c); c.NoPreview = true })
 	x.fill(6)
 	x.say("/compact")
-	x.until("the pass", func() bool { return len(x.u.boxes) == 1 })
+	x.until("the pass", func() bool { return len(x.u.passes) == 1 })
 	x.idle()
 	x.sees("[compaction]")
 }
@@ -529,7 +529,7 @@ func TestUndoWithLaterTurns(t *testing.T) {
 			x := newTerm(t, small)
 			x.fill(6)
 			x.say("/compact!")
-			x.until("the pass", func() bool { return len(x.u.boxes) == 1 })
+			x.until("the pass", func() bool { return len(x.u.passes) == 1 })
 			x.idle()
 			compacted := len(x.context())
 			x.h.model.Add(modeltest.Text("Later."))
@@ -771,7 +771,7 @@ func TestD85Meter(t *testing.T) {
 		t.Errorf("after six turns: %s", before)
 	}
 	x.say("/compact!")
-	x.until("the pass", func() bool { return len(x.u.boxes) == 1 })
+	x.until("the pass", func() bool { return len(x.u.passes) == 1 })
 	x.idle()
 	after := bottom()
 	s := x.h.Agent().State()
