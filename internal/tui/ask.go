@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -32,9 +31,8 @@ type asking struct {
 	dialog *widget.Dialog // while it is shown
 }
 
-// question is what a dialog shows of a question; on a small screen with fewer words.
-func question(q agent.Question, small bool) widget.Question {
-	title := "allow " + q.Tool.Name + "?"
+// question is what a dialog shows of a question: first what would be done.
+func question(q agent.Question) widget.Question {
 	var text []string
 	if q.Tool.Line != "" && q.Command == "" && q.Diff == "" {
 		text = append(text, q.Tool.Line)
@@ -45,36 +43,21 @@ func question(q agent.Question, small bool) widget.Question {
 	if q.Why != "" {
 		text = append(text, "asked because "+q.Why)
 	}
-	out := widget.Question{Title: title, Text: strings.Join(text, "\n"), Body: q.Command, Diff: q.Diff}
+	out := widget.Question{Title: "allow " + q.Tool.Name + "?", Text: strings.Join(text, "\n"), Body: q.Command, Diff: q.Diff}
 	if q.Command == "" && q.Diff == "" && len(q.Tool.Arguments) > 0 && q.Tool.Line == "" {
 		out.Body = string(q.Tool.Arguments)
 	}
-	if small {
-		// What it would do comes first, and what is needed to answer is on the screen.
-		out.Body = strings.TrimSpace(cmp.Or(q.Command, q.Tool.Line, out.Body) + "\n" + strings.Join(text, "\n"))
-		out.Text = ""
-	}
 	out.Options = []widget.Option{{ID: answerOnce, Key: "y", Text: "yes, once"}}
 	if rules := strings.Join(q.Rules, ", "); rules != "" {
-		if small {
-			out.Body += "\na and A allow " + rules
-			rules = ""
-		} else {
-			rules = ": " + rules
-		}
 		if len(q.Exact) > 0 {
 			out.Options = append(out.Options, widget.Option{ID: answerExact, Key: "e", Text: "yes, and exactly this for this session"})
 		}
 		out.Options = append(out.Options,
-			widget.Option{ID: answerSession, Key: "a", Text: "yes, and for this session" + rules},
-			widget.Option{ID: answerAlways, Key: "A", Text: "yes, always" + rules})
+			widget.Option{ID: answerSession, Key: "a", Text: "yes, and for this session: " + rules},
+			widget.Option{ID: answerAlways, Key: "A", Text: "yes, always: " + rules})
 	}
 	out.Safe = len(out.Options)
-	why := "no, and say why, or what to do instead"
-	if small {
-		why = "no, and say why"
-	}
-	out.Options = append(out.Options, widget.Option{ID: answerNo, Key: "n", Text: "no"}, widget.Option{ID: answerWhy, Key: "r", Text: why})
+	out.Options = append(out.Options, widget.Option{ID: answerNo, Key: "n", Text: "no"}, widget.Option{ID: answerWhy, Key: "r", Text: "no, and say why, or what to do instead"})
 	return out
 }
 
@@ -110,7 +93,7 @@ func (u *ui) dialog() *widget.Dialog {
 	}
 	a := u.asks[0]
 	if a.dialog == nil {
-		q := question(a.Question, u.height < smallScreen)
+		q := question(a.Question)
 		if n := len(u.asks); n > 1 {
 			q.Title += " (1 of " + widget.Counted(n, "question") + ")"
 		}

@@ -68,7 +68,7 @@ func undo(u *ui) {
 
 func askUndo(u *ui, turn files.Turn, paths []string) {
 	u.choose(widget.Question{
-		Title: "take back what?", Text: "The last turn that changed files: " + text.FirstLine(turn.Text), Body: strings.Join(paths, "\n"), Safe: 4,
+		Title: "take back what?", Text: "The last turn that changed files: " + text.FirstLine(turn.Text) + "\n" + strings.Join(paths, "\n"), Safe: 4,
 		Options: []widget.Option{
 			{ID: "files", Key: "f", Text: "its files: they are again as before it"},
 			{ID: "talk", Key: "c", Text: "the conversation: it goes on before that message; files stay"},

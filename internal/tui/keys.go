@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -16,31 +17,52 @@ import (
 )
 
 // Key is a key of the terminal and what it does, for the documentation.
-type Key struct{ Keys, Does string }
+type Key struct {
+	Keys, Does string
+	do         func(u *ui) bool // nil: done elsewhere; false: now it is for the editor
+}
 
 // Keys lists the keys.
 func Keys() []Key {
+	always := func(do func(u *ui)) func(*ui) bool { return func(u *ui) bool { do(u); return true } }
 	return []Key{
-		{"Enter", "send; while the agent works, before its next request"},
-		{"Ctrl+F, Ctrl+Enter", "send when the agent would stop"},
-		{"Alt+Enter, Ctrl+J", "begin a line"},
-		{"Esc", "close what is open; cancel what is running"},
-		{"Esc Esc", "on an empty editor: the tree"},
-		{"Alt+Up", "take the last waiting message back into the editor"},
-		{"Ctrl+G", "go to the open question or preview"},
-		{"Ctrl+O", "fold or unfold tool calls, summaries and thinking"},
-		{"Ctrl+T", "fold or unfold thinking"},
-		{"Shift+Tab", "change the mode: ask, edits, plan"},
-		{"PgUp, PgDn, wheel", "move in the transcript; Home and End on an empty editor"},
-		{"Tab", "complete: /command, @file"},
-		{"Up, Down, Ctrl+R", "earlier prompts; search them"},
-		{"Ctrl+_, Ctrl+Y", "undo and redo typing"},
-		{"Ctrl+C", "empty the editor; twice: leave. A draft is kept and offered the next time"},
-		{"Ctrl+D", "on an empty editor: leave"},
-		{"Ctrl+L", "draw everything again"},
-		{"Ctrl+Z", "suspend clew; fg brings it back"},
-		{"!command", "run a command, and show it to the model; !!command does not show it"},
-		{"//text", "send a text that begins with /"},
+		{"Enter", "send; while the agent works, before its next request", nil},
+		{"Ctrl+F, Ctrl+Enter", "send when the agent would stop", func(u *ui) bool {
+			if u.ed.Busy() {
+				return false
+			}
+			u.toEditorWhen(tea.KeyPressMsg{Code: tea.KeyEnter}, agent.WhenDone)
+			return true
+		}},
+		{"Alt+Enter, Ctrl+J", "begin a line", nil},
+		{"Esc", "close what is open; cancel what is running", nil},
+		{"Esc Esc", "on an empty editor: the tree", nil},
+		{"Alt+Up", "take the last waiting message back into the editor", always((*ui).takeBack)},
+		{"Ctrl+G", "go to the open question or preview", always((*ui).goToWaiting)},
+		{"Ctrl+O", "fold or unfold tool calls, summaries and thinking", always(func(u *ui) { u.log.fold(!u.log.openTools, !u.log.openTools) })},
+		{"Ctrl+T", "fold or unfold thinking", always(func(u *ui) { u.log.fold(u.log.openTools, !u.log.openThinking) })},
+		{"Shift+Tab", "change the mode: ask, edits, plan", func(u *ui) bool {
+			if u.ed.Busy() {
+				return false
+			}
+			u.cycleMode()
+			return true
+		}},
+		{"PgUp, PgDn, wheel", "move in the transcript; Home and End on an empty editor", nil},
+		{"Tab", "complete: /command, @file", nil},
+		{"Up, Down, Ctrl+R", "earlier prompts; search them", nil},
+		{"Ctrl+_, Ctrl+Y", "undo and redo typing", nil},
+		{"Ctrl+C", "empty the editor; twice: leave. A draft is kept and offered the next time", always((*ui).interrupt)},
+		{"Ctrl+D", "on an empty editor: leave", func(u *ui) bool {
+			if u.ed.Empty() {
+				u.quit()
+			}
+			return u.quitting
+		}},
+		{"Ctrl+L", "draw everything again", always(func(u *ui) { u.do(tea.ClearScreen) })},
+		{"Ctrl+Z", "suspend clew; fg brings it back", always(func(u *ui) { u.do(tea.Suspend) })},
+		{"!command", "run a command, and show it to the model; !!command does not show it", nil},
+		{"//text", "send a text that begins with /", nil},
 	}
 }
 
@@ -97,77 +119,39 @@ func (u *ui) mainKey(k tea.KeyPressMsg) {
 		return
 	}
 	u.escAt = time.Time{}
-	page := func() int { return max(u.transcriptHeight()-2, 1) }
-	switch s {
-	case "ctrl+c":
-		u.interrupt()
-		return
-	case "ctrl+d":
-		if u.ed.Empty() {
-			u.quit()
-			return
-		}
-	case "ctrl+z":
-		u.do(tea.Suspend)
-		return
-	case "ctrl+l":
-		u.do(tea.ClearScreen)
-		return
-	case "ctrl+o":
-		open := !u.log.openTools
-		u.log.fold(open, open)
-		return
-	case "ctrl+t":
-		u.log.fold(u.log.openTools, !u.log.openThinking)
-		return
-	case "ctrl+g":
-		u.goToWaiting()
-		return
-	case "ctrl+r":
-		u.searchHistory()
-		return
-	case "alt+up":
-		u.takeBack()
-		return
-	case "pgup":
-		u.scroll(-page())
-		return
-	case "pgdown":
-		u.scroll(page())
-		return
-	case "shift+up":
-		u.scroll(-1)
-		return
-	case "shift+down":
-		u.scroll(1)
-		return
-	case "ctrl+home":
-		u.home()
-		return
-	case "ctrl+end":
-		u.log.end()
-		return
-	case "home", "end":
-		if u.ed.Empty() {
-			if s == "home" {
-				u.home()
-			} else {
-				u.log.end()
-			}
-			return
-		}
-	case "shift+tab":
-		if !u.ed.Busy() {
-			u.cycleMode()
-			return
-		}
-	case "ctrl+enter", "alt+shift+enter", "ctrl+f":
-		if !u.ed.Busy() {
-			u.toEditorWhen(tea.KeyPressMsg{Code: tea.KeyEnter}, agent.WhenDone)
+	for _, x := range Keys() {
+		if x.do != nil && slices.Contains(strings.Split(strings.ToLower(x.Keys), ", "), s) && x.do(u) {
 			return
 		}
 	}
-	u.toEditor(k)
+	if !u.travel(s) {
+		u.toEditor(k)
+	}
+}
+
+// travel moves in the transcript, or in what was said before; false where a key does not.
+func (u *ui) travel(key string) bool {
+	page := func() int { return max(u.transcriptHeight()-2, 1) }
+	switch {
+	case key == "ctrl+r":
+		u.searchHistory()
+	case key == "pgup":
+		u.scroll(-page())
+	case key == "pgdown":
+		u.scroll(page())
+	case key == "shift+up":
+		u.scroll(-1)
+	case key == "shift+down":
+		u.scroll(1)
+	case key == "ctrl+home", key == "home" && u.ed.Empty():
+		u.log.home()
+		u.loadMore()
+	case key == "ctrl+end", key == "end" && u.ed.Empty():
+		u.log.end()
+	default:
+		return false
+	}
+	return true
 }
 
 // toEditor gives a message to the editor and sends what it says is to be sent.
@@ -266,11 +250,6 @@ func (u *ui) goToWaiting() {
 
 func (u *ui) scroll(n int) {
 	u.log.scroll(n, u.transcriptHeight())
-	u.loadMore()
-}
-
-func (u *ui) home() {
-	u.log.home()
 	u.loadMore()
 }
 

@@ -282,7 +282,7 @@ const soonest = 300 * time.Millisecond
 
 // reply answers the agent's question, if the line is an answer. Any other line is a message.
 func (p *plain) reply(line string) bool {
-	options := question(p.asks[0].Question, false).Options
+	options := question(p.asks[0].Question).Options
 	at := slices.IndexFunc(options, func(o widget.Option) bool { return o.Key == line })
 	why, no := strings.CutPrefix(line, "n ")
 	if at < 0 && !no {
@@ -332,7 +332,7 @@ func (p *plain) present() {
 		if !p.cfg.Silent {
 			_, _ = io.WriteString(p.cfg.Out, "\a") // what comes next says whether it can be written
 		}
-		p.question(question(q, false))
+		p.question(question(q))
 	}
 }
 

@@ -147,7 +147,7 @@ func listSessions(u *ui, all bool) {
 					again("rename", func(ctx context.Context) error { return h.Rename(ctx, path, widget.OneLine(name)) })
 				})
 			default:
-				yesNo(u, widget.Question{Title: "delete this session?", Text: sessionTitle(&found[at]), Body: path}, false, "yes, delete its file", "no, keep it", func() {
+				yesNo(u, widget.Question{Title: "delete this session?", Text: sessionTitle(&found[at]) + "\n" + path}, false, "yes, delete its file", "no, keep it", func() {
 					again("delete", func(ctx context.Context) error { return h.Remove(ctx, path) })
 				})
 			}

@@ -159,9 +159,6 @@ func (u *ui) busy() bool {
 func (u *ui) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
-		if len(u.asks) > 0 && (msg.Height < smallScreen) != (u.height < smallScreen) {
-			u.asks[0].dialog = nil // it has other words
-		}
 		u.width, u.height = max(msg.Width, 1), max(msg.Height, 1)
 		u.ed.SetSize(u.width, u.height)
 		u.log.width = u.width

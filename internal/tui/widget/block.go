@@ -60,11 +60,6 @@ type Block struct {
 
 	drawn blockKey
 	lines []string
-	// While text streams in, the lines of what is complete are kept: the rest alone
-	// is wrapped again.
-	stable      []string
-	stableBytes int
-	stableWidth int
 }
 
 type blockKey struct {
@@ -100,13 +95,13 @@ func (b *Block) Append(delta string) {
 
 // Finish says that the text is complete.
 func (b *Block) Finish() {
-	b.streaming, b.stable, b.stableBytes = false, nil, 0
+	b.streaming = false
 	b.touch()
 }
 
 // SetText replaces the text: a summary, the result of a tool call.
 func (b *Block) SetText(s string) {
-	b.text, b.stable, b.stableBytes = s, nil, 0
+	b.text = s
 	b.touch()
 }
 
@@ -216,14 +211,7 @@ func (b *Block) body(md *Markdown, t *Theme, width int) []string {
 	if !b.streaming {
 		return md.Lines(t, b.text, width)
 	}
-	if b.stableWidth != width {
-		b.stable, b.stableBytes, b.stableWidth = nil, 0, width
-	}
-	if k := strings.LastIndexByte(b.text[b.stableBytes:], '\n'); k >= 0 {
-		b.stable = append(b.stable, Wrap(Sanitize(strings.TrimSuffix(b.text[b.stableBytes:b.stableBytes+k], "\r")), width)...)
-		b.stableBytes += k + 1
-	}
-	return append(b.stable[:len(b.stable):len(b.stable)], Wrap(Sanitize(b.text[b.stableBytes:]), width)...)
+	return Wrap(Sanitize(b.text), width)
 }
 
 func (b *Block) drawThinking(t *Theme, width int) []string {

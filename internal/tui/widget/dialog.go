@@ -18,12 +18,12 @@ type Option struct {
 // A Question is what a dialog asks.
 type Question struct {
 	Title string
+	// Body is what the question is about, in full: a command, a file. It comes first, is
+	// wrapped and can be scrolled, and is never cut.
+	Body string
 	// Text explains it. Like everything here it is shown as Reveal gives it.
 	Text string
-	// Body is what the question is about, in full: a command, a file. It is
-	// wrapped and can be scrolled, never cut.
-	Body string
-	// Diff is a unified diff that is shown after the body.
+	// Diff is a unified diff that is shown after them.
 	Diff    string
 	Options []Option
 	// Safe is the option that is selected at first and that Escape chooses, an index. It is
@@ -45,7 +45,8 @@ type Dialog struct {
 	ready         bool
 	sel           int
 	width, height int
-	bodyWidth     int // for which the lines of the scroller are made
+	bodyWidth     int  // for which the lines of the scroller are made
+	short         bool // the options have a line each; they stand in full below the body
 	scroller
 }
 
@@ -78,8 +79,12 @@ func (d *Dialog) SetTheme(t *Theme) { d.theme, d.bodyWidth = t, 0 }
 // SetSize says how wide the dialog is and how many lines it may take.
 func (d *Dialog) SetSize(width, height int) {
 	d.width, d.height = max(width, 1), max(height, 1)
-	if d.bodyWidth != d.width {
-		d.lines, d.bodyWidth = d.body(), d.width
+	short := len(d.wrapped()) > max(d.height/2, len(d.q.Options))
+	if d.bodyWidth != d.width || d.short != short {
+		d.bodyWidth, d.short = d.width, short
+		if d.lines = d.body(); short {
+			d.lines = append(append(d.lines, ""), d.wrapped()...)
+		}
 	}
 	d.page = max(d.height-2-len(d.optionLines()), 1) // the rule with the title, and what is below the body
 	d.move(0)
@@ -152,9 +157,6 @@ func (d *Dialog) body() []string {
 		}
 		out = append(out, lines...)
 	}
-	if s := strings.TrimRight(d.q.Text, "\r\n "); s != "" {
-		add(Wrap(Reveal(s), w))
-	}
 	if s := strings.TrimRight(d.q.Body, "\r\n "); s != "" {
 		var lines []string
 		for l := range strings.SplitSeq(Reveal(s), "\n") {
@@ -163,6 +165,9 @@ func (d *Dialog) body() []string {
 			}
 		}
 		add(lines)
+	}
+	if s := strings.TrimRight(d.q.Text, "\r\n "); s != "" {
+		add(Wrap(Reveal(s), w))
 	}
 	if strings.TrimSpace(d.q.Diff) != "" {
 		add(Diff(t, d.q.Diff, w, 0))
@@ -180,14 +185,29 @@ func (d *Dialog) optionLines() []string {
 		if i == d.sel {
 			mark, style = "> ", t.Match
 		}
-		text := revealLine(o.Text)
-		if o.Key != "" {
-			text = "[" + revealLine(o.Key) + "] " + text
+		lines := Wrap(o.line(), max(d.width-2, 1))
+		if d.short {
+			lines = []string{o.line()}
 		}
-		for _, l := range Wrap(text, max(d.width-2, 1)) {
+		for _, l := range lines {
 			out = append(out, t.Paint(style, Cut(mark+l, d.width)))
 			mark = "  "
 		}
+	}
+	return out
+}
+
+func (o Option) line() string {
+	if o.Key == "" {
+		return revealLine(o.Text)
+	}
+	return "[" + revealLine(o.Key) + "] " + revealLine(o.Text)
+}
+
+// wrapped is the text of all options.
+func (d *Dialog) wrapped() (out []string) {
+	for _, o := range d.q.Options {
+		out = append(out, Wrap(o.line(), max(d.width-2, 1))...)
 	}
 	return out
 }
