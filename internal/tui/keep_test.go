@@ -396,6 +396,7 @@ func TestOmit(t *testing.T) {
 			x.say("/undo")
 			x.sees("as it was before")
 			x.idle()
+			x.lacks("- omitted: ")
 			if got := x.context(); !slices.Equal(got, whole) {
 				t.Errorf("after /undo the context is %q", got)
 			}
