@@ -42,7 +42,7 @@ func TestCalibrates(t *testing.T) {
 		passes, checked, same := 0, 0, 0
 		calls := 400
 		if testing.Short() {
-			calls = 150
+			calls = 80
 		}
 		for k := range calls {
 			p := prepare(t, s)
@@ -50,7 +50,7 @@ func TestCalibrates(t *testing.T) {
 			if p.Plan.Act {
 				passes++
 			}
-			if p.Plan.Act && k > 50 {
+			if p.Plan.Act && k > calls/8 {
 				// Right after a pass nothing was reported about the context: all of it is
 				// estimated.
 				off := float64(p.Reading.Estimated)/size(p.Messages) - 1

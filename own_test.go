@@ -17,6 +17,9 @@ import (
 func TestOwnSummarizer(t *testing.T) {
 	ctx := context.Background()
 	for _, name := range compact.PresetNames() {
+		if testing.Short() && name != compact.PresetClew && name != compact.PresetPi {
+			continue
+		}
 		own, named := 0, 0
 		policy, err := compact.Preset(name)
 		if err != nil {

@@ -43,7 +43,7 @@ func realSessions(t *testing.T) []string {
 func TestEverySessionFits(t *testing.T) {
 	outcomes := map[string]map[string]int{}
 	for n, file := range realSessions(t) {
-		if (testing.Short() || underRace) && n%8 != 0 {
+		if (testing.Short() || underRace) && n%24 != 0 {
 			continue
 		}
 		log := load(t, file)

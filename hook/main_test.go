@@ -125,7 +125,7 @@ func doing(t *testing.T, event, do, arg string, change ...func(*hook.Config)) cl
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := hook.Config{Event: event, Command: exe, Name: do, Env: []string{"HOOKTEST_*"}}
+	c := hook.Config{Event: event, Command: exe, Name: do, Env: []string{"HOOKTEST_*", "GORACE"}}
 	for _, f := range change {
 		f(&c)
 	}

@@ -13,7 +13,10 @@ import (
 // budget holds, and what is said beside them is there.
 func TestHugeMessages(t *testing.T) {
 	t.Parallel()
-	const size = 256 << 10
+	size := 256 << 10
+	if testing.Short() {
+		size = 64 << 10
+	}
 	r := rand.New(rand.NewPCG(1, 71))
 	data := make([]byte, size)
 	for i := range data {

@@ -90,7 +90,10 @@ var corpusTable = map[string]recorded{
 func TestCorpus(t *testing.T) {
 	files := corpus(t)
 	t.Logf("%d recorded sessions", len(files))
-	for _, file := range files {
+	for n, file := range files {
+		if underRace && n%4 > 0 {
+			continue
+		}
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			tr := readFile(t, file, transcript.ReadOptions{})
 			if want := filepath.Base(filepath.Dir(file)); string(tr.Format) != want {

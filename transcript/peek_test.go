@@ -12,7 +12,10 @@ import (
 // TestPeekSeesWhatReadReads: what is seen at both ends of a recorded session is what the
 // whole of it says.
 func TestPeekSeesWhatReadReads(t *testing.T) {
-	for _, file := range corpus(t) {
+	for n, file := range corpus(t) {
+		if underRace && n%8 > 0 {
+			continue
+		}
 		data, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)

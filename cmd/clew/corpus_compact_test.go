@@ -22,7 +22,7 @@ func TestCorpusCompact(t *testing.T) {
 		every = 1
 	}
 	if testing.Short() {
-		files = files[:min(len(files), 5)]
+		files = files[:min(len(files), 3)]
 	}
 	acted, fixed := 0, 0
 	for n, file := range files {
@@ -90,6 +90,9 @@ func TestPresetsOnOneSession(t *testing.T) {
 		"turns":    {"200k", "## Goal", "summarize strip", "the newest 6 turns are kept"},
 		"semantic": {"200k", "## Summary", "summarize thinking split", "going back, the tail of 20000 tokens is reached at "},
 	} {
+		if testing.Short() && preset != compact.PresetClew {
+			continue
+		}
 		out := filepath.Join(t.TempDir(), "out.jsonl")
 		printed, _ := run(t, exitDone, "compact", "--json", "--window", want.window, "--preset", preset, "--out", out, exampleSession)
 		var r compactReport

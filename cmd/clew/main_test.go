@@ -74,6 +74,7 @@ func scriptParams() testscript.Params {
 			env.Setenv("CLEW_DATA_DIR", filepath.Join(env.WorkDir, "data"))
 			env.Setenv("XDG_CONFIG_HOME", filepath.Join(env.WorkDir, "config"))
 			env.Setenv("TZ", "UTC")
+			env.Setenv("GORACE", os.Getenv("GORACE"))
 			env.Setenv("COLUMNS", "100")
 			env.Setenv("NO_COLOR", "")
 			env.Values[snapKey{}] = map[string]string{}

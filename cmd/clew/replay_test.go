@@ -43,6 +43,9 @@ func TestReplayExample(t *testing.T) {
 			t.Errorf("nothing matches %s in\n%s", want, out)
 		}
 	}
+	if testing.Short() {
+		return
+	}
 	if again, _ := runReplay(t, "--policy", "clew", exampleSession); again != out {
 		t.Errorf("a second run printed\n%s\nafter\n%s", again, out)
 	}

@@ -92,6 +92,9 @@ func BenchmarkHook(b *testing.B) {
 // TestHookIsLinear: an agent waits for its hook. Ten times the transcript takes about ten times
 // as long.
 func TestHookIsLinear(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes time to measure time")
+	}
 	cost := func(size int) time.Duration {
 		event, _ := longWork(t, size)
 		best := time.Hour

@@ -30,7 +30,7 @@ import (
 
 // program is a server of the test program.
 func program(do string, env map[string]string) settings.MCPServer {
-	all := map[string]string{"MCPTEST_DO": do}
+	all := map[string]string{"MCPTEST_DO": do, "GORACE": os.Getenv("GORACE")}
 	for k, v := range env {
 		all[k] = v
 	}
