@@ -10,7 +10,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/clew-dev/clew/agent"
-	"github.com/clew-dev/clew/internal/agent/permission"
 	"github.com/clew-dev/clew/internal/agent/tool"
 	"github.com/clew-dev/clew/internal/tui/widget"
 )
@@ -261,9 +260,9 @@ func elapsed(d time.Duration) string {
 // not on the screen.
 func (u *ui) below() []string {
 	t := u.theme
-	meter := meterOf(u.state)
+	meter := meterLine(t, &u.state, u.width)
 	if len(u.over) == 0 {
-		return []string{meter.Line(t, u.width)}
+		return []string{meter}
 	}
 	var out []string
 	if n := len(u.asks); n > 0 {
@@ -271,36 +270,5 @@ func (u *ui) below() []string {
 	} else if p := u.progress(); p != "" {
 		out = append(out, p)
 	}
-	return append(out, meter.Line(t, u.width))
-}
-
-// meterOf makes the line at the bottom of what the agent says.
-func meterOf(s agent.State) widget.Meter {
-	m := widget.Meter{
-		Model: s.Model, Session: s.Name, Queue: s.Queue, Measured: s.Measured,
-		Window: s.Window, Threshold: s.Threshold,
-		BreakerOpen: s.Breaker != "", BreakerWhy: s.Breaker,
-	}
-	if s.Doing != agent.DoingNothing {
-		m.State = string(s.Doing)
-	}
-	if s.Asking > 0 {
-		m.State = "asks"
-	}
-	if s.Mode != permission.ModeAsk {
-		m.Mode = string(s.Mode)
-	}
-	if s.Reasoning != "" {
-		m.Model += " " + string(s.Reasoning)
-	}
-	if s.Known {
-		m.Tokens = s.Tokens
-	}
-	if s.Totals.Cost > 0 || s.Totals.Requests == 0 {
-		m.Cost = widget.Dollars(max(s.Totals.Cost, 0))
-	}
-	if s.Totals.Requests > 0 && s.CacheHit >= 0 && s.CacheHit <= 1 {
-		m.Cache = widget.Percent(s.CacheHit)
-	}
-	return m
+	return append(out, meter)
 }

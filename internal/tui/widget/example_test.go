@@ -25,18 +25,6 @@ func ExampleEditor() {
 	// widget.SendMsg{Text:"/compact"}
 }
 
-func ExampleMeter() {
-	m := widget.Meter{Model: "anthropic/claude-sonnet-4-5", Tokens: 92_310, Window: 200_000, Threshold: 168_000}
-	theme := widget.NewTheme(widget.ModeNone, false)
-	for _, width := range []int{80, 40, 10} {
-		fmt.Println(m.Line(theme, width))
-	}
-	// Output:
-	// ~92.3k of 200k (46%), compacts at 168k · anthropic/claude-sonnet-4-5
-	// ~92.3k/200k 46% · claude-sonnet-4-5
-	// ~46%
-}
-
 func ExampleBlock() {
 	b := widget.NewBlock(widget.BlockTool, "bash go test ./...", "ok\nok\n")
 	b.SetStatus(widget.StatusDone)

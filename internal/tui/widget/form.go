@@ -170,5 +170,5 @@ func (f *Form) bottom() string {
 		return Hints(t, f.width, keys...)
 	}
 	note = Cut(note, f.width)
-	return Cut(t.Paint(style, note)+t.Paint(t.Dim, meterGap)+Hints(t, max(f.width-Width(note)-Width(meterGap), 0), keys...), f.width)
+	return Cut(t.Paint(style, note)+t.Paint(t.Dim, Gap)+Hints(t, max(f.width-Width(note)-Width(Gap), 0), keys...), f.width)
 }

@@ -291,7 +291,7 @@ func Hints(t *Theme, width int, pairs ...string) string {
 	if t.Mode() != ModeNone {
 		h.Styles.ShortKey, h.Styles.ShortDesc, h.Styles.ShortSeparator, h.Styles.Ellipsis = t.Accent, t.Dim, t.Dim, t.Dim
 	}
-	h.ShortSeparator = meterGap
+	h.ShortSeparator = Gap
 	h.SetWidth(width)
 	var keys []key.Binding
 	for i := 0; i+1 < len(pairs); i += 2 {
