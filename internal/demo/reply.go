@@ -19,9 +19,6 @@ const maxSame = 3
 
 // reply answers a request by rules.
 func reply(r *model.Request) said {
-	if text, ok := summarized(r); ok {
-		return said{text: text}
-	}
 	s := observe(r)
 	if !s.tools {
 		return said{text: "I am a demo model, and here are no tools, so there is nothing that I could do."}

@@ -2,6 +2,7 @@ package demo
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/clew-dev/clew/internal/text"
@@ -106,4 +107,94 @@ func (s *seen) fixed(ran act) said {
 		text += fmt.Sprintf("To read all that was too much for my window of %d tokens, so the older part was compacted on the way. Nothing of it is lost. ", Window)
 	}
 	return said{text: text + "`/context` shows what the window holds now, `/explain` what became of each part."}
+}
+
+var (
+	// hitLine is a hit of a search, in groups: its id, what it is of, where, a piece of it.
+	hitLine = text.Pattern(`(?m)^#([0-9a-f]+) (.*), turn \d+, at character (\d+) of .*\n(.*)$`)
+	// afterFail is a complaint with the hint that may stand after it.
+	afterFail = text.Pattern(`(?m)^FAIL  .*$(?:\n {6}did you mean .*$)*`)
+)
+
+// errorWords are what the check's complaint has and nothing else.
+const errorWords = "FAIL needs, and pantry.txt has no"
+
+// A page of an entry, in characters, and how much of it is before the place that was found.
+const (
+	page       = 1_000
+	pageBefore = 400
+)
+
+// recall quotes the error: from the window where it stands there, else from the log.
+func (s *seen) recall() said {
+	if a, ok := s.last("recall", `"id"`); ok {
+		if line := failLine().FindString(a.result); line != "" {
+			return said{text: "Word for word:\n\n" + quote(line) + "\n\nThat was not in my window any more. The tool recall has read it from the log, in which all that was ever said stays as it was. You can do that too: `/recall cinamon`"}
+		}
+		return said{text: "What I have found is another thing:\n\n" + quote(lastLines(a.result, 6))}
+	}
+	if line := failLine().FindString(s.all); line != "" {
+		return said{text: "Word for word:\n\n" + quote(line) + "\n\nIt still stands in my window."}
+	}
+	a, ok := s.last("recall", `"query"`)
+	switch id, at := outputHit(a.result); {
+	case !ok:
+		return said{"That does not stand in my window any more. I search the log for it.", []do{{"recall", map[string]any{"query": errorWords, "tool": "bash"}}}}
+	case id != "":
+		return said{fmt.Sprintf("Here it is, in the entry #%s, at character %d. I read that part of it.", id, at), []do{
+			{"recall", map[string]any{"id": id, "offset": max(0, at-pageBefore), "limit": page}},
+		}}
+	case strings.Contains(a.result, "on branches that were left"):
+		return said{text: "It was said on a branch that we left, and I search the one that we are on. `/recall cinamon` searches all of them, and `/tree` goes back there: then ask me again."}
+	}
+	return said{text: "Nothing of the kind was said in this session yet. Try first: " + suggestion}
+}
+
+// outputHit is the id of the first hit that is the output of a command and has a complaint,
+// "" for none, and the character at which it has that.
+func outputHit(found string) (id string, at int) {
+	for _, m := range hitLine().FindAllStringSubmatch(found, -1) {
+		if strings.Contains(m[2], "result of bash") && strings.Contains(m[4], "pantry.txt") {
+			at, _ = strconv.Atoi(m[3]) // it is digits, and 0 will do
+			return m[1], at
+		}
+	}
+	return "", 0
+}
+
+const (
+	// failRule is the line of the check that complains.
+	failRule = `    print "FAIL  " FILENAME ":" FNR ": " dish " needs " name ", and pantry.txt has no " name
+`
+	// hintRule says what may be meant.
+	hintRule = `    for (p in pantry) if (substr(p, 1, 3) == substr(name, 1, 3)) print "      did you mean " p "?"
+`
+)
+
+// teach makes the check say what may be meant.
+func (s *seen) teach() said {
+	ran, hasRun := s.last("bash", checkCommand)
+	_, hasEdited := s.last("edit", "check.sh")
+	script, hasRead := s.last("read", "check.sh")
+	switch {
+	case hasRun && !strings.Contains(ran.result, " 0 missing"):
+		return said{text: "check.sh says what may be meant now:\n\n" + quote(strings.Join(afterFail().FindAllString(ran.result, 3), "\n")) + "\n\nTry: fix that"}
+	case hasRun:
+		return said{text: "When something is missing, check.sh says now what may be meant. Nothing is missing at the moment: " + countLine().FindString(ran.result) + ".\n\nThe other branch is still there: `/tree` shows both, and goes back to it."}
+	case hasEdited:
+		return runCheck("I run it.")
+	case !hasRead:
+		text := "I look at how check.sh complains."
+		if s.branched {
+			text = "I know from the summary of the branch that we left what was found there, so I need not search again. " + text
+		}
+		return said{text, reads("check.sh")}
+	case strings.Contains(script.result, "did you mean"):
+		return said{text: "It does that already: check.sh names what begins in the same way."}
+	case !strings.Contains(script.result, strings.TrimSpace(failRule)):
+		return said{text: "check.sh is not as I know it, and my rules have nothing for that. Try: read check.sh"}
+	}
+	return said{"It shall name what begins in the same way.", []do{{"edit", map[string]any{"path": "check.sh", "edits": []any{
+		map[string]any{"oldText": failRule, "newText": failRule + hintRule},
+	}}}}}
 }
