@@ -37,7 +37,7 @@ func TestBranchDryRunSaysWhatHappens(t *testing.T) {
 			}
 			if did.To != did.From {
 				out, _ := run(t, exitDone, "context", "--json", file)
-				var now contextJSON
+				var now contextReport
 				if err := json.Unmarshal([]byte(out), &now); err != nil {
 					t.Fatal(err)
 				}

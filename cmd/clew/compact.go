@@ -135,7 +135,7 @@ func (r *compactReport) plan(cmd *cobra.Command, s session.Store, policy modelPo
 	if err != nil {
 		return nil, err
 	}
-	r.Model, r.windowFrom = pl.modelName(), pl.windowFrom
+	r.Model, r.windowFrom = pl.modelName(), pl.windowFrom()
 	defer working(cmd, "compacting %s", count(len(pl.Path), "entry", "entries"))()
 	plan, err := pl.make(cmd.Context(), r.reason)
 	if err != nil {

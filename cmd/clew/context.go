@@ -1,14 +1,22 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/internal/jsonx"
+	"github.com/clew-dev/clew/internal/recall"
+	"github.com/clew-dev/clew/internal/tui"
+	"github.com/clew-dev/clew/internal/tui/widget"
+	"github.com/clew-dev/clew/message"
+	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/token"
 	"github.com/clew-dev/clew/wire"
 )
@@ -33,9 +41,12 @@ func newContext(cmd *cobra.Command) runFunc {
 		case wantsJSON(cmd) || *full:
 			return nil, usagef("context: --wire prints JSON of its own; leave out --json and --full")
 		}
-		window, err := numberFlag("window", *windowFlag, windowNumber)
-		if err != nil {
+		policy := modelPolicy{}
+		if policy.Window, err = numberFlag("window", *windowFlag, windowNumber); err != nil {
 			return nil, err
+		}
+		if _, _, err := policy.Resolve(); err != nil {
+			return nil, &usageError{err}
 		}
 		return withSession(cmd, args[0], true, func(s kept) (result, error) {
 			at, err := leafOf(cmd, s, "leaf")
@@ -43,35 +54,31 @@ func newContext(cmd *cobra.Command) runFunc {
 				return nil, err
 			}
 			defer working(cmd, "reading %s", args[0])()
-			v, err := viewContext(cmd.Context(), s, at, model, window, counter)
+			snap, err := load(cmd.Context(), s, at, session.Model{Provider: model.provider, ID: model.id}, policy, counter)
 			if err != nil {
 				return nil, err
 			}
-			if fl.Changed("wire") {
-				return nil, printWire(cmd, v, profile)
+			c := &contextReport{Session: sessionOf(s, ""), Leaf: at, snap: snap, full: *full}
+			if err := c.fill(cmd.Context(), s, model.provider != "", *full && wantsJSON(cmd)); err != nil || !fl.Changed("wire") {
+				return c, err
 			}
-			for _, it := range v.Items {
-				if *full && wantsJSON(cmd) && !json.Valid(jsonx.Clean(it.Message.JSON())) {
-					return nil, fmt.Errorf("context: the message of entry %s is nested too deeply for --json --full; leave out --full", it.Entry.ID)
-				}
-			}
-			return &shownContext{v, s, *full}, nil
+			return nil, printWire(cmd, c, profile)
 		})
 	}
 }
 
 // printWire prints the parts of a request body that come from the context.
-func printWire(cmd *cobra.Command, v *contextView, p wire.Profile) error {
+func printWire(cmd *cobra.Command, c *contextReport, p wire.Profile) error {
 	// Whether the model reads images is not known; it is taken as able to, so
 	// that they are seen.
-	target := wire.Target{Provider: v.model.Provider, Model: v.model.ID, TakesImages: true}
-	req, notes, err := wire.Build(v.messages, p, target, wire.Options{})
+	target := wire.Target{Provider: c.snap.Model.Provider, Model: c.snap.Model.ID, TakesImages: true}
+	req, notes, err := wire.Build(c.snap.Snapshot.Messages, p, target, wire.Options{})
 	var pending *wire.PendingError
 	if errors.As(err, &pending) {
 		fmt.Fprintf(cmd.ErrOrStderr(), "clew: note: %s not answered yet; a result that says so is put in\n", count(len(pending.Calls), "call is", "calls are"))
-		req, notes, err = wire.Build(v.messages, p, target, wire.Options{CloseOpenCalls: true})
+		req, notes, err = wire.Build(c.snap.Snapshot.Messages, p, target, wire.Options{CloseOpenCalls: true})
 	}
-	for _, line := range wireNotes(v, notes) {
+	for _, line := range wireNotes(c, notes) {
 		fmt.Fprintf(cmd.ErrOrStderr(), "clew: note: %s\n", line)
 	}
 	var invalid *wire.ValidationError
@@ -89,7 +96,7 @@ func printWire(cmd *cobra.Command, v *contextView, p wire.Profile) error {
 }
 
 // wireNotes says each kind of thing that was done once, with how often.
-func wireNotes(v *contextView, notes []wire.Note) []string {
+func wireNotes(c *contextReport, notes []wire.Note) []string {
 	times := map[wire.NoteCode]int{}
 	for _, n := range notes {
 		times[n.Code]++
@@ -102,8 +109,8 @@ func wireNotes(v *contextView, notes []wire.Note) []string {
 		}
 		times[n.Code] = 0 // the others of its kind are told with it
 		line := printable(n.Text)
-		if n.Index >= 0 && n.Index < len(v.Items) {
-			line += " (entry " + short(v.Items[n.Index].Entry.ID, maxID) + ")"
+		if n.Index >= 0 && n.Index < len(c.snap.Context.Items) {
+			line += " (entry " + short(c.snap.Context.Items[n.Index].Entry.ID, maxID) + ")"
 		}
 		if more > 0 {
 			line += ", and " + number(int64(more)) + " more of this kind"
@@ -113,8 +120,8 @@ func wireNotes(v *contextView, notes []wire.Note) []string {
 	return lines
 }
 
-// contextJSON is what context --json prints.
-type contextJSON struct {
+// contextReport is what context says, and its JSON.
+type contextReport struct {
 	Session    sessionJSON      `json:"session"`
 	Leaf       string           `json:"leaf,omitempty"`
 	Model      *contextModel    `json:"model,omitempty"`
@@ -129,6 +136,9 @@ type contextJSON struct {
 	Omitted    int              `json:"omitted"`
 	ToolCalls  int              `json:"toolCalls"`
 	Messages   []contextMessage `json:"messages"`
+
+	snap *loaded
+	full bool // the messages whole
 }
 
 type contextModel struct {
@@ -165,37 +175,239 @@ type contextMessage struct {
 	Message json.RawMessage `json:"message,omitempty"`
 }
 
-func (c *shownContext) json() any {
-	s, v := c.file, c.contextView
-	out := contextJSON{
-		Session: sessionOf(s, ""), Leaf: v.leaf,
-		Window: contextWindow{v.budget.Window, v.windowBy, v.budget.Reserve, v.budget.Limit},
-		Tokens: v.reading.Tokens, Guarded: v.reading.Guarded(), Over: v.reading.Guarded() > v.budget.Limit,
-		Reading: v.reading, Edited: v.edited, Omitted: v.omitted, ToolCalls: v.calls,
-		Messages: make([]contextMessage, 0, len(v.Items)),
-	}
-	if v.model.ID != "" {
-		out.Model = &contextModel{v.model.Provider, v.model.ID, v.modelBy, v.level}
-	}
-	if c := v.learned; c.Calls > 0 {
-		out.Calibrated = &contextLearned{c.Calls, c.Factor()}
-	}
-	if v.Compaction != nil {
-		view, _ := v.Compaction.Compaction()
-		out.Compaction = &contextCut{v.Compaction.ID, view.FirstKeptEntryID, view.TokensBefore}
-	}
-	for _, it := range v.Items {
-		m := contextMessage{
-			ID: it.Entry.ID, Role: string(it.Message.Role),
-			Tokens: v.meter.Message(it.Message), Text: cut(joinWords(messageLine(it.Message)), maxText),
+// fill takes over what a snapshot says: of a model that was named or not, with the messages
+// whole or not.
+func (c *contextReport) fill(ctx context.Context, s session.Store, named, whole bool) error {
+	snap := c.snap
+	by := map[string]string{clew.WindowCatalogue: "model", clew.WindowAssumed: "default", clew.WindowSet: "flag", windowGateway: "gateway"}[snap.windowBy]
+	c.Window = contextWindow{snap.Budget.Window, by, snap.Budget.Reserve, snap.Budget.Limit}
+	c.Reading, c.Tokens, c.Guarded = snap.Reading, snap.Reading.Tokens, snap.Reading.Guarded()
+	c.Over = c.Guarded > c.Window.Limit
+	if snap.Model.ID != "" {
+		level, err := c.level(ctx, s, named)
+		if err != nil {
+			return err
 		}
+		c.Model = &contextModel{snap.Model.Provider, snap.Model.ID, "session", level}
+		if named {
+			c.Model.From = "flag"
+		}
+	}
+	if l := snap.Learned; l.Calls > 0 {
+		c.Calibrated = &contextLearned{l.Calls, l.Factor()}
+	}
+	if e := snap.Context.Compaction; e != nil {
+		view, _ := e.Compaction()
+		c.Compaction = &contextCut{e.ID, view.FirstKeptEntryID, view.TokensBefore}
+	}
+	omitted := map[string]bool{}
+	for _, e := range snap.Context.Active {
+		if edit, ok := e.ContextEdit(); ok {
+			omitted[edit.TargetID] = edit.Omit
+		}
+	}
+	for _, e := range snap.Context.Active {
+		if omitted[e.ID] {
+			c.Omitted++
+		}
+	}
+	c.Messages = []contextMessage{}
+	for i, it := range snap.Context.Items {
+		m := contextMessage{ID: it.Entry.ID, Role: string(it.Message.Role), Tokens: snap.Costs[i], Text: cut(joinWords(messageLine(it.Message)), maxText)}
 		if it.Edit != nil {
 			m.Edit = it.Edit.ID
+			if i == 0 || snap.Context.Items[i-1].Entry != it.Entry {
+				c.Edited++
+			}
 		}
-		if c.full {
-			m.Message = jsonx.Clean(it.Message.JSON())
+		if whole {
+			if m.Message = jsonx.Clean(it.Message.JSON()); !json.Valid(m.Message) {
+				return fmt.Errorf("context: the message of entry %s is nested too deeply for --json --full; leave out --full", it.Entry.ID)
+			}
 		}
-		out.Messages = append(out.Messages, m)
+		c.ToolCalls += len(it.Message.ToolCalls())
+		c.Messages = append(c.Messages, m)
 	}
-	return out
+	return nil
+}
+
+// level returns the thinking level, that of the latest entry of the context that says one;
+// and that of the path where the context does not name the model that is logged.
+func (c *contextReport) level(ctx context.Context, s session.Store, given bool) (level string, err error) {
+	named := false
+	for _, e := range slices.Backward(c.snap.Context.Active) {
+		if l, ok := e.ThinkingLevel(); ok && level == "" {
+			level = l
+		}
+		m, ok := e.ModelChange()
+		msg, err := e.Message()
+		if ok && m == c.snap.Logged || err == nil && msg.Role == message.RoleAssistant {
+			named = true
+		}
+		if named && level != "" {
+			break
+		}
+	}
+	if !named && !given && c.snap.Logged.ID != "" {
+		_, level, err = session.Settings(ctx, s, c.Leaf)
+	}
+	return level, err
+}
+
+// contextSize is what --json says of how large a context is.
+type contextSize struct {
+	Tokens   int64 `json:"tokens"`
+	Messages int   `json:"messages"`
+}
+
+// measure finds out what the context at a leaf takes.
+func (c *contextSize) measure(ctx context.Context, s session.Store, leaf string) error {
+	snap, err := load(ctx, s, leaf, session.Model{}, modelPolicy{}, counterHeuristic)
+	if err == nil {
+		c.Tokens, c.Messages = snap.Reading.Tokens, len(snap.Context.Items)
+	}
+	return err
+}
+
+// write writes the size.
+func (c *contextSize) write(rep *report) {
+	rep.row("context", "%s, %s tokens", count(c.Messages, "message"), number(c.Tokens))
+}
+
+func (c *contextReport) text(rep *report) {
+	ids := make([]string, len(c.Messages))
+	for i, m := range c.Messages {
+		ids[i] = m.ID
+	}
+	n := shortest(ids, 8)
+	fact := func(name, format string, args ...any) {
+		rep.line(rep.p.paint(styleDim, pad(name, 12)), cut(printable(fmt.Sprintf(format, args...)), rep.wide-12))
+	}
+	c.head(rep, fact, n)
+	c.usage(rep, fact, n)
+	for _, l := range tui.Categories(c.Reading, number, func(bar string) string { return rep.p.paint(styleBlue, bar) }) {
+		rep.line("  ", l)
+	}
+	rep.line()
+	for i := range c.Messages {
+		c.message(rep, i, n)
+	}
+}
+
+type factFunc = func(name, format string, args ...any)
+
+// head says what the context is of; n is how many characters of ids are shown.
+func (c *contextReport) head(rep *report, fact factFunc, n int) {
+	line := "session " + printable(c.Session.ID)
+	if cwd := printable(tilde(c.Session.Cwd)); cwd != "" {
+		line += " of " + cwd
+	}
+	rep.line(rep.p.paint(styleBold, cut(line, rep.wide)))
+	if c.Leaf == "" {
+		fact("leaf", "none: the session has no entries")
+	} else {
+		fact("leaf", "%s", short(c.Leaf, maxID))
+	}
+	model := "not known"
+	if m := c.Model; m != nil {
+		model = m.Provider + "/" + m.ID
+		if m.From == "flag" {
+			model += " (asked for)"
+		}
+		if m.Thinking != "" && m.Thinking != "off" {
+			model += ", thinking " + m.Thinking
+		}
+	}
+	fact("model", "%s", model)
+	if cut := c.Compaction; cut != nil {
+		kept := "nothing kept before it"
+		if cut.FirstKept != cut.ID && slices.ContainsFunc(c.snap.Context.Active, func(e *session.Entry) bool { return e.ID == cut.FirstKept }) {
+			kept = "kept from " + short(cut.FirstKept, n)
+		}
+		fact("compaction", "%s, %s, %s tokens before it", short(cut.ID, n), kept, number(cut.TokensBefore))
+	}
+	if c.Edited+c.Omitted > 0 {
+		fact("edits", "%s changed, %s left out", count(c.Edited, "message"), number(int64(c.Omitted)))
+	}
+	fact("messages", "%s, with %s", number(int64(len(c.Messages))), count(c.ToolCalls, "tool call"))
+}
+
+// usage draws how full the window is.
+func (c *contextReport) usage(rep *report, fact factFunc, n int) {
+	r, limit := c.Reading, c.Window.Limit
+	fact("window", "%s tokens (%s)", number(c.Window.Tokens), map[string]string{
+		"flag": "asked for", "model": "of the model", "gateway": "that the gateway kept to", "default": "assumed; --window sets it",
+	}[c.Window.From])
+	st := styleGreen
+	switch {
+	case c.Over:
+		st = styleRed
+	case c.Guarded > limit/10*8:
+		st = styleYellow
+	}
+	full, rest := widget.Bar(r.Tokens, c.Window.Tokens, limit, 40)
+	share := widget.Percent(float64(r.Tokens) / float64(c.Window.Tokens))
+	rep.line(rep.p.paint(st, full), rep.p.paint(styleDim, rest), "  ", rep.p.paint(styleBold, number(r.Tokens)+" tokens, "+share))
+	by := ""
+	if r.Anchor >= 0 {
+		by = "at " + short(c.Messages[r.Anchor].ID, n)
+	}
+	fact("measured", "%s", tui.Measured(r, by, number))
+	if l := c.Calibrated; l != nil {
+		fact("calibrated", "estimates times %.2f, learnt from %s in the log", l.Factor, count(int(l.Calls), "call"))
+	}
+	fact("limit", "%s tokens, %s reserved for the answer", number(limit), number(c.Window.Reserve))
+	switch {
+	case !c.Over:
+		fact("left", "%s tokens", number(limit-r.Tokens))
+	case r.Tokens <= limit:
+		fact("left", "%s tokens: too few, as estimates may be low; clew compact makes room", number(limit-r.Tokens))
+	default:
+		fact("over", "%s tokens; clew compact makes room", number(r.Tokens-limit))
+	}
+	fact("request", "about %s", size(r.Bytes))
+}
+
+// message writes a message: a line, or all that it says, as clew recall does.
+func (c *contextReport) message(rep *report, i, n int) {
+	m, p := c.snap.Context.Items[i].Message, rep.p
+	left := p.paint(styleDim, padLeft(fmt.Sprint(i+1), len(fmt.Sprint(len(c.Messages))))) + "  " + p.paint(styleYellow, pad(short(c.Messages[i].ID, n), n)) + "  " +
+		p.paint(roleStyle(m.Role), pad(cut(printable(kindOf(m.Role)), 10), 10)) + "  " + padLeft(number(c.Messages[i].Tokens), 9)
+	edit := c.Messages[i].Edit
+	if !c.full {
+		if left += "  "; edit != "" {
+			left += p.paint(styleYellow, "(edited) ")
+		}
+		text, tail := messageLine(m)
+		rep.line(left, fit(text, tail, max(rep.wide-textWidth(left), 10)))
+		return
+	}
+	if edit != "" {
+		edit = p.paint(styleYellow, "  (edited by "+short(edit, n)+")")
+	}
+	rep.line(p.paint(styleDim, "── "), left, " tokens", edit)
+	if m.Role == message.RoleToolResult {
+		tool := m.ToolName
+		if m.IsError {
+			tool += " failed"
+		}
+		rep.line(p.paint(styleDim, "["+headline(tool)+"]"))
+	}
+	if s := strings.TrimRight(printableText(recall.Text(m)), " \n"); s != "" {
+		rep.w.WriteString(s + "\n")
+	}
+	rep.line()
+}
+
+func roleStyle(r message.Role) style {
+	switch r {
+	case message.RoleUser:
+		return styleGreen
+	case message.RoleAssistant:
+		return styleCyan
+	case message.RoleCompactionSummary, message.RoleBranchSummary:
+		return stylePurple
+	default:
+		return styleDim
+	}
 }

@@ -71,7 +71,7 @@ func TestCorpusSessions(t *testing.T) {
 			t.Errorf("%s: %d lines for %d entries", file, n, tree.Total)
 		}
 
-		var shown contextJSON
+		var shown contextReport
 		out, _ = run(t, exitDone, "context", "--json", file)
 		if err := json.Unmarshal([]byte(out), &shown); err != nil {
 			t.Fatalf("%s: %v", file, err)

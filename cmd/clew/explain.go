@@ -177,7 +177,7 @@ func (e *explainReport) load(cmd *cobra.Command, s session.Store, policy modelPo
 	if err != nil {
 		return err
 	}
-	e.Leaf, e.Model, e.windowFrom, e.Waiting = p.leaf, p.modelName(), p.windowFrom, len(p.closing)
+	e.Leaf, e.Model, e.windowFrom, e.Waiting = p.leaf, p.modelName(), p.windowFrom(), len(p.closing)
 	if err := e.fates(ctx, s, p.leaf); err != nil {
 		return err
 	}

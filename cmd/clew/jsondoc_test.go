@@ -20,7 +20,7 @@ import (
 var jsonShapes = map[string]any{
 	"gateway": gateway.Event{}, "top": admin.Listing{},
 	"version": versionInfo{}, "settings": settingsReport{}, "models": modelsReport{}, "chat": chatHeader{}, "ls": sessionList{}, "rm": []removedSession{}, "setup": setupReport{}, "resume": resumeReport{}, "tree": treeJSON{},
-	"context": contextJSON{}, "verify": []verifiedFile{}, "repair": repairReport{},
+	"context": contextReport{}, "verify": []verifiedFile{}, "repair": repairReport{},
 	"compact": compactReport{}, "undo": undoReport{},
 	"explain": explainReport{}, "explain --presets": presetsReport{}, "summarize": summaryReport{}, "pin, unpin": pinReport{}, "purge": purgeReport{}, "recall": recallReport{},
 	"import": []importedFile{}, "export": exportReport{}, "db": dbReport{},

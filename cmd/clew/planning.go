@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -13,18 +14,60 @@ import (
 	"github.com/clew-dev/clew/token"
 )
 
-// planning is a session as plans are made of it. It writes nothing.
+// loaded is a session as commands look at it. They write nothing.
+type loaded struct {
+	*compact.Snapshot
+	windowBy string // a Window of package clew, or windowGateway
+}
+
+// windowGateway says that the window is the one to which a gateway has kept the session.
+const windowGateway = "gateway"
+
+// load takes the snapshot of a session at a leaf, for the model that is in force there, or for
+// another one. It reads no more of the log than the context needs.
+func load(ctx context.Context, s session.Store, leaf string, model session.Model, policy modelPolicy, counter counterFlag) (*loaded, error) {
+	last, err := s.Get(ctx, leaf)
+	if err != nil && !errors.Is(err, session.ErrNotFound) {
+		return nil, err
+	}
+	l := &loaded{}
+	l.Snapshot, err = compact.Load(ctx, s, leaf, &compact.Setup{Model: model, Counter: counter.of, Policy: func(m session.Model) compact.Policy {
+		of, from := policy.of(m)
+		l.windowBy = from
+		if learnt := gatewayWindow(last); learnt > 0 && from != clew.WindowSet {
+			of.Window, l.windowBy = learnt, windowGateway
+		}
+		return of
+	}})
+	return l, err
+}
+
+// windowFrom says, for a report, how the window is known, where it was not given.
+func (l *loaded) windowFrom() string {
+	switch l.windowBy {
+	case clew.WindowCatalogue:
+		return " (of " + printable(l.Model.ID) + ")"
+	case clew.WindowPreset:
+		return " (as much as the preset uses)"
+	case clew.WindowAssumed:
+		return " (assumed: the model is not known)"
+	case windowGateway:
+		return " (that the gateway kept to)"
+	}
+	return ""
+}
+
+// planning is a session as plans are made of it, with results of the calls that were
+// interrupted.
 type planning struct {
-	*compact.Snapshot        // with results of the calls that were interrupted
-	leaf              string // where the session stands
-	counter           counterFlag
-	windowFrom        string          // for reports, where the window was not given
-	closing           []session.Draft // those results
+	*loaded
+	leaf    string          // where the session stands
+	closing []session.Draft // those results
 }
 
 // newPlanning takes the snapshot of a session at its newest entry.
 func newPlanning(ctx context.Context, s session.Store, policy modelPolicy, counter counterFlag) (*planning, error) {
-	p := &planning{counter: counter}
+	p := &planning{}
 	last, err := s.Last(ctx)
 	if err != nil {
 		return nil, err
@@ -32,15 +75,7 @@ func newPlanning(ctx context.Context, s session.Store, policy modelPolicy, count
 	if last != nil {
 		p.leaf = last.ID
 	}
-	p.Snapshot, err = compact.Load(ctx, s, p.leaf, &compact.Setup{Counter: counter.of, Policy: func(m session.Model) compact.Policy {
-		of, from := policy.of(m)
-		p.windowFrom = windowKnown(from, m)
-		if learnt := gatewayWindow(last); learnt > 0 && from != clew.WindowSet {
-			of.Window, p.windowFrom = learnt, " (that the gateway kept to)"
-		}
-		return of
-	}})
-	if err != nil {
+	if p.loaded, err = load(ctx, s, p.leaf, session.Model{}, policy, counter); err != nil {
 		return nil, err
 	}
 	p.closing = compact.Interrupted(p.Context.Items, time.Now())
@@ -56,19 +91,6 @@ func (p *planning) make(ctx context.Context, reason compact.Reason) (*compact.Pl
 
 // modelName is the model as provider/id, "" where it is not known.
 func (p *planning) modelName() string { return strings.Trim(p.Model.Provider+"/"+p.Model.ID, "/") }
-
-// windowKnown says, for a report, how the window of a model is known.
-func windowKnown(from string, m session.Model) string {
-	switch from {
-	case clew.WindowCatalogue:
-		return " (of " + printable(m.ID) + ")"
-	case clew.WindowPreset:
-		return " (as much as the preset uses)"
-	case clew.WindowAssumed:
-		return " (assumed: the model is not known)"
-	}
-	return ""
-}
 
 // gatewayWindow returns the window to which a gateway kept a conversation last, 0 for another session. Upstreams may have
 // told it another one than the catalogue has.

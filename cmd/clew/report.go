@@ -32,6 +32,11 @@ func newReport(cmd *cobra.Command) *report {
 	return &report{w: output(cmd), p: newPainter(cmd), columns: min(wide, 100), wide: wide, screen: isTerminal(cmd.OutOrStdout())}
 }
 
+// line writes a line of some parts.
+func (r *report) line(parts ...string) {
+	r.w.WriteString(strings.TrimRight(strings.Join(parts, ""), " ") + "\n")
+}
+
 // row writes a name and a text, broken between words where it is too long for a
 // line. Control characters in it are gone.
 func (r *report) row(name, format string, args ...any) {
