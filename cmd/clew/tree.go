@@ -1,10 +1,8 @@
 package main
 
 import (
-	"bufio"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -62,90 +60,67 @@ type shownTree struct {
 }
 
 func (s *shownTree) text(rep *report) {
-	w, t := rep.w, s.tree
-	d := drawer{w: w, p: rep.p, t: t, ids: t.idWidth(), leaf: t.leaf, columns: rep.wide}
-	if t.leaf >= 0 && !t.nodes[t.leaf].shown { // it is marked at what is shown of its path
-		d.leaf = s.Above[t.leaf]
-	}
-	d.title(&s.session)
-	shown := 0
-	for r := range s.Rows() {
-		shown++
-		d.row(r)
-	}
-	if hidden := len(t.nodes) - shown; hidden > 0 {
-		w.WriteString(d.p.paint(styleDim, count(hidden, "entry", "entries")+" not shown; --all shows them") + "\n")
-	}
-}
-
-// drawer writes the lines of a tree.
-type drawer struct {
-	w       *bufio.Writer
-	p       painter
-	t       *tree
-	ids     int // characters of an id
-	leaf    int
-	columns int
-}
-
-func (d *drawer) title(s *sessionJSON) {
-	line := "session " + printable(s.ID)
-	if name := headline(s.Name); name != "" {
+	line := "session " + printable(s.session.ID)
+	if name := headline(s.session.Name); name != "" {
 		line += " (" + name + ")"
 	}
-	if cwd := printable(tilde(s.Cwd)); cwd != "" {
+	if cwd := printable(tilde(s.session.Cwd)); cwd != "" {
 		line += " of " + cwd
 	}
-	d.w.WriteString(d.p.paint(styleBold, cut(line, d.columns)) + "\n")
-	line = count(len(d.t.nodes), "entry", "entries") + ", " + count(d.t.messages, "message") + ", " + count(d.t.branches, "branch", "branches")
-	if s.Version != session.Version {
-		line += ", format version " + strconv.Itoa(s.Version)
+	rep.line(rep.p.paint(styleBold, cut(line, rep.wide)))
+	line = count(len(s.nodes), "entry", "entries") + ", " + count(s.messages, "message") + ", " + count(s.branches, "branch", "branches")
+	if v := s.session.Version; v != session.Version {
+		line += ", format version " + strconv.Itoa(v)
 	}
-	d.w.WriteString(d.p.paint(styleDim, line) + "\n")
+	rep.line(rep.p.paint(styleDim, line))
+	leaf, ids, hidden := s.leaf, make([]string, len(s.nodes)), len(s.nodes)
+	if leaf >= 0 && !s.nodes[leaf].shown { // it is marked at what is shown of its path
+		leaf = s.Above[leaf]
+	}
+	for i := range s.nodes {
+		ids[i] = s.nodes[i].ID
+	}
+	n := shortest(ids, 8)
+	for r := range s.Rows() {
+		hidden--
+		s.nodes[r.Node].row(rep, r, n, r.Node == leaf)
+	}
+	if hidden > 0 {
+		rep.line(rep.p.paint(styleDim, count(hidden, "entry", "entries")+" not shown; --all shows them"))
+	}
 }
 
 // timesFrom is how wide the output must be for times to be shown.
 const timesFrom = 100
 
-func (d *drawer) row(r outline.Row) {
-	n := &d.t.nodes[r.Node]
-	mark, id := "  ", styleDim
+// row writes the line of an entry, with so many characters of ids.
+func (n *treeNode) row(rep *report, r outline.Row, ids int, leaf bool) {
+	p := rep.p
+	mark, id, end := "  ", styleDim, ""
 	if n.Active {
 		mark, id = "* ", styleYellow
 	}
-	if r.Node == d.leaf {
-		mark = "> "
+	if leaf {
+		mark, end = "> ", p.paint(styleBold, "  ← leaf")
 	}
-	indent := d.indent(r)
-	left := textWidth(mark+indent) + d.ids + 2
-	line := d.p.paint(styleBold, mark) + d.p.paint(styleDim, indent) + d.p.paint(id, pad(short(n.ID, d.ids), d.ids)) + "  "
-	if d.columns >= timesFrom {
-		line += d.p.paint(styleDim, shortClock(n.at)) + "  "
-		left += len(shortClock(n.at)) + 2
+	line := p.paint(styleBold, mark) + p.paint(styleDim, indent(r, rep.wide)) + p.paint(id, pad(short(n.ID, ids), ids)) + "  "
+	if rep.wide >= timesFrom {
+		at := "--- -- --:--"
+		if !n.at.IsZero() {
+			at = n.at.Local().Format("Jan 02 15:04")
+		}
+		line += p.paint(styleDim, at) + "  "
 	}
-	kind := cut(n.Kind, 10)
-	line += d.p.paint(kindStyle(n), pad(kind, 10)) + "  "
-	left += 12
-	notes, text := d.notes(n), n.said.Text
-	if n.Ref != "" {
-		text = withRef(n, d.ids)
-	}
-	end := ""
-	if r.Node == d.leaf {
-		end = "  ← leaf"
-	}
-	room := max(d.columns-left-textWidth(notes)-textWidth(end), 10)
-	text = fit(text, n.said.Tail, room)
+	line += p.paint(kindStyle(n), pad(cut(n.Kind, 10), 10)) + "  " + p.paint(styleYellow, n.notes())
+	text := fit(n.withRef(ids), n.said.Tail, max(rep.wide-textWidth(line+end), 10))
 	if !n.Active {
-		text = d.p.paint(styleDim, text)
+		text = p.paint(styleDim, text)
 	}
-	line += d.p.paint(styleYellow, notes) + text + d.p.paint(styleBold, end)
-	d.w.WriteString(strings.TrimRight(line, " ") + "\n")
+	rep.line(line, text, end)
 }
 
 // notes are the label of an entry, what an edit made of it, and whether a task ended there.
-func (d *drawer) notes(n *treeNode) string {
-	s := ""
+func (n *treeNode) notes() (s string) {
 	if n.Label != "" {
 		s += "[" + cut(n.Label, 24) + "] "
 	}
@@ -160,41 +135,33 @@ func (d *drawer) notes(n *treeNode) string {
 
 // indent draws the branches that a line is in. Deep ones would leave no room for
 // the text: the outer ones of them are not drawn.
-func (d *drawer) indent(r outline.Row) string {
+func indent(r outline.Row, columns int) (s string) {
 	const step, first, on = 3, "├─ ", "│  "
-	depth, most := r.Depth, max(d.columns/3/step, 1)
-	if depth == 0 {
-		return ""
-	}
-	s := ""
-	if depth > most {
+	depth, last := r.Depth, on
+	if most := max(columns/3/step, 1); depth > most {
 		s, depth = "…  ", most
 	}
-	last := on
 	if r.First {
 		last = first
+	}
+	if depth == 0 {
+		return ""
 	}
 	return s + strings.Repeat(on, depth-1) + last
 }
 
-func shortClock(t time.Time) string {
-	if t.IsZero() {
-		return "--- -- --:--"
-	}
-	return t.Local().Format("Jan 02 15:04")
-}
-
 // withRef is the text of an entry with the one that it is about.
-func withRef(n *treeNode, ids int) string {
+func (n *treeNode) withRef(ids int) string {
 	ref := short(n.Ref, ids)
-	switch n.Type {
-	case session.TypeContextEdit, session.TypeLabel:
+	switch {
+	case ref == "":
+		return n.said.Text
+	case n.Type == session.TypeContextEdit, n.Type == session.TypeLabel:
 		return "of " + ref + ": " + n.said.Text
-	case session.TypeCompaction:
+	case n.Type == session.TypeCompaction:
 		return "kept from " + ref + ", " + n.said.Text
-	default:
-		return "from " + ref + ": " + n.said.Text
 	}
+	return "from " + ref + ": " + n.said.Text
 }
 
 func kindStyle(n *treeNode) style {

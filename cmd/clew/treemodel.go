@@ -164,15 +164,6 @@ func (t *tree) arrange(f treeFilter) *outline.Tree {
 	return outline.New(parents, t.leaf, func(i int) bool { return t.nodes[i].shown }, func(i int) bool { return t.nodes[i].Active })
 }
 
-// idWidth is how many characters tell the ids of the session apart.
-func (t *tree) idWidth() int {
-	ids := make([]string, len(t.nodes))
-	for i := range t.nodes {
-		ids[i] = t.nodes[i].ID
-	}
-	return shortest(ids, 8)
-}
-
 // sessionJSON is what --json says about the session of a command.
 type sessionJSON struct {
 	Path          string `json:"path"`
