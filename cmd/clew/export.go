@@ -10,6 +10,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -166,51 +167,40 @@ func writeWhole(what, out string, mode fs.FileMode, force bool, write func(io.Wr
 }
 
 func (r *exportReport) text(rep *report) {
-	w := rep.w
 	if r.Out != "-" {
-		w.WriteString(printable(r.Out) + ": " + string(r.Format) + ", " + count(r.Messages, "message") + ", " + size(r.Bytes) + "\n")
+		rep.line(printable(r.Out), ": ", string(r.Format), ", ", count(r.Messages, "message"), ", ", size(r.Bytes))
 	}
-	printNotes(w, rep.wide, "  ", r.Notes)
+	rep.notes(r.Notes)
 }
 
-// printNotes lists what was lost, made or damaged, a line for each thing that is said of
-// any; bookkeeping is counted in one.
-func printNotes(w *bufio.Writer, columns int, margin string, notes []transcript.Note) {
-	type said struct {
-		class transcript.Class
-		what  string
-	}
+// notes lists what was lost, made or damaged, a line for each thing that is said of any;
+// bookkeeping is counted in one.
+func (r *report) notes(notes []transcript.Note) {
 	aside := 0
-	var told []said
-	sum := map[said]transcript.Note{}
+	var told []transcript.Note // each with what is said again
 	for _, n := range notes {
-		if n.Class == transcript.Aside {
+		at := slices.IndexFunc(told, func(o transcript.Note) bool { return o.Class == n.Class && o.What == n.What })
+		switch {
+		case n.Class == transcript.Aside:
 			aside += n.Count
-			continue
+		case at < 0:
+			told = append(told, n)
+		default:
+			told[at].Count += n.Count
+			told[at].Line = min(told[at].Line, n.Line)
 		}
-		key := said{n.Class, n.What}
-		all, more := sum[key]
-		if !more {
-			told = append(told, key)
-		} else {
-			n.Count += all.Count
-			n.Line = min(n.Line, all.Line)
-		}
-		sum[key] = n
 	}
-	for _, key := range told {
-		n := sum[key]
-		text := printable(n.What) + " (" + number(int64(n.Count))
+	for _, n := range told {
+		text := n.What + " (" + number(int64(n.Count))
 		if n.Line > 0 {
 			text += ", first at " + number(int64(n.Line))
 		}
-		head := margin + string(n.Class) + ": "
-		wrap(w, head, text+")", len(head), columns)
+		r.wrap("  "+string(n.Class)+": ", text+")", r.wide)
 	}
 	switch {
 	case aside == 1:
-		w.WriteString(margin + "1 item that is not part of the conversation was left out; --json names it\n")
+		r.line("  1 item that is not part of the conversation was left out; --json names it")
 	case aside > 1:
-		w.WriteString(margin + number(int64(aside)) + " items that are not part of the conversation were left out; --json names them\n")
+		r.line("  ", number(int64(aside)), " items that are not part of the conversation were left out; --json names them")
 	}
 }

@@ -280,22 +280,21 @@ func describeImport(name, out string, t *transcript.Transcript) *importedFile {
 }
 
 func (r *importedFile) text(rep *report) {
-	w, p := rep.w, rep.p
-	first := p.paint(styleBold, printable(r.File)) + ": " + string(r.Format)
+	first := rep.p.paint(styleBold, printable(r.File)) + ": " + string(r.Format)
 	if r.Why != "" {
 		first += " (" + printable(r.Why) + ")"
 	}
-	w.WriteString(first + "\n")
+	rep.line(first)
 	if r.Sessions > 1 {
-		w.WriteString("  it holds " + count(r.Sessions, "session") + "; --session says which is read\n")
+		rep.line("  it holds ", count(r.Sessions, "session"), "; --session says which is read")
 	}
-	printNotes(w, rep.wide, "  ", r.Notes)
-	line := p.paint(styleBold, printable(r.Out)) + ": " + count(r.Messages, "message")
+	rep.notes(r.Notes)
+	line := rep.p.paint(styleBold, printable(r.Out)) + ": " + count(r.Messages, "message")
 	if r.Calls > 0 {
 		line += ", " + count(r.Calls, "call") + " with usage"
 	}
 	if n := len(r.Rewrites); n > 0 {
 		line += ", compacted " + count(n, "time")
 	}
-	w.WriteString(line + "\n")
+	rep.line(line)
 }

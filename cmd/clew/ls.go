@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"os"
 	"slices"
@@ -201,84 +200,75 @@ func (s *listedSession) count(cmd *cobra.Command, db *database.Address) error {
 }
 
 func (l *sessionList) text(rep *report) {
-	w, p := rep.w, rep.p
 	if len(l.Sessions) == 0 {
-		w.WriteString("no sessions")
+		in := ""
 		if l.Folder != "" {
-			w.WriteString(" in " + printable(l.Folder))
+			in = " in " + printable(l.Folder)
 		}
-		w.WriteString("\n")
+		rep.line("no sessions", in)
 	}
-	ids := make([]string, len(l.Sessions))
-	programs := 0 // columns of the longest name, where there is more than one program
 	same := func(of func(s listedSession) string) bool {
 		return !slices.ContainsFunc(l.Sessions, func(s listedSession) bool { return of(s) != of(l.Sessions[0]) })
 	}
 	oneProgram := same(func(s listedSession) string { return string(s.Program) })
-	for i, s := range l.Sessions {
-		ids[i] = s.ID
-		if !oneProgram {
-			programs = max(programs, len(s.Program))
-		}
-	}
 	// Where all have one folder, it says nothing, but in a list of all projects.
 	oneCwd := !l.all && same(func(s listedSession) string { return s.Cwd })
 	full := slices.ContainsFunc(l.Sessions, func(s listedSession) bool { return s.Tokens > 0 })
+	ids, programs := make([]string, len(l.Sessions)), 0 // columns of the longest name
+	for i, s := range l.Sessions {
+		ids[i], programs = s.ID, max(programs, len(s.Program))
+	}
 	n := min(shortest(ids, 8), 13) // ids of Codex begin with the time
 	for _, s := range l.Sessions {
+		facts := rep.p.paint(styleDim, clock(s.found.Last)) + "  " + rep.p.paint(styleYellow, pad(short(s.ID, n), n)) + "  "
+		if !oneProgram {
+			facts += pad(string(s.Program), programs) + "  "
+		}
+		if s.Size > 0 { // of a session in a database it is not known
+			facts += padLeft(size(s.Size), 7) + "  "
+		} else {
+			facts += strings.Repeat(" ", 9)
+		}
+		if full {
+			facts += padLeft(s.found.Fullness(), 5) + "  "
+		}
+		if s.Messages != nil {
+			facts += padLeft(count(*s.Messages, "message"), 15) + "  "
+		}
 		if oneCwd {
 			s.Cwd = ""
 		}
-		s.print(w, p, n, programs, full, rep.wide)
+		rep.line(facts, s.about(rep.p, rep.wide-textWidth(facts)))
 	}
 	if l.Other > 0 {
-		w.WriteString(p.paint(styleDim, "passed over "+count(l.Other, "file that is not a session", "files that are not sessions")) + "\n")
+		rep.line(rep.p.paint(styleDim, "passed over "+count(l.Other, "file that is not a session", "files that are not sessions")))
 	}
 }
 
-func (s *listedSession) print(w *bufio.Writer, p painter, idWidth, programs int, full bool, columns int) {
-	at, id := clock(s.found.Last), pad(short(s.ID, idWidth), idWidth)
-	facts := "  "
-	if programs > 0 {
-		facts += pad(string(s.Program), programs) + "  "
-	}
-	if s.Size > 0 { // of a session in a database it is not known
-		facts += padLeft(size(s.Size), 7) + "  "
-	} else {
-		facts += strings.Repeat(" ", 9)
-	}
-	if full {
-		facts += padLeft(s.found.Fullness(), 5) + "  "
-	}
-	if s.Messages != nil {
-		facts += padLeft(count(*s.Messages, "message"), 15) + "  "
-	}
-	room := columns - textWidth(at+"  "+id+facts)
+// about says in so many columns what a session is about, when it was compacted, and where it was.
+func (s *listedSession) about(p painter, room int) string {
 	cwd := printable(tilde(s.Cwd))
 	if cwd != "" {
 		cwd = "  " + cutLeft(cwd, room/3)
 	}
-	if c := s.found.Compacted; !c.IsZero() {
-		when := c.Local().Format("15:04")
-		if last := s.found.Last.Local(); c.Local().YearDay() != last.YearDay() || last.Sub(c) > 24*time.Hour {
-			when = c.Local().Format("01-02")
+	if c := s.found.Compacted.Local(); !s.found.Compacted.IsZero() {
+		when := c.Format("15:04")
+		if last := s.found.Last.Local(); c.YearDay() != last.YearDay() || last.Sub(c) > 24*time.Hour {
+			when = c.Format("01-02")
 		}
 		if note := "  compacted " + when; room-textWidth(cwd+note) >= minTitle {
 			cwd = note + cwd
 		}
 	}
 	room -= textWidth(cwd)
-	title, st := headline(s.Name), styleBold
+	title := p.paint(styleBold, cut(headline(s.Name), room))
 	if title == "" {
-		title, st = headline(s.FirstMessage), ""
+		title = cut(headline(s.FirstMessage), room)
 	}
-	title = cut(title, room)
-	gap := ""
-	if cwd != "" {
-		gap = strings.Repeat(" ", max(room-textWidth(title), 0))
+	if cwd == "" {
+		return title
 	}
-	line := p.paint(styleDim, at) + "  " + p.paint(styleYellow, id) + facts + p.paint(st, title) + gap + p.paint(styleDim, cwd)
-	w.WriteString(strings.TrimRight(line, " ") + "\n")
+	return pad(title, room) + p.paint(styleDim, cwd)
 }
 
 // minTitle is how many columns of what a session is about are left by what may be left out.

@@ -384,9 +384,9 @@ func (r *recallReport) printFound(rep *report) {
 		}
 		head := p.paint(styleYellow, "#"+short(h.Entry, maxID)) + "  "
 		w.WriteString(head + cut(printable(fmt.Sprintf("turn %d  %s", h.Turn, what)), columns-len(h.Entry)-3) + "\n")
-		wrap(w, "    ", printable(h.Snippet), 4, columns)
+		rep.wrap("    ", h.Snippet, columns)
 		for _, line := range h.Rest() {
-			wrap(w, "    ", printable(line), 6, columns)
+			rep.wrap("    ", line, columns)
 		}
 	}
 	line := "found nothing"

@@ -58,35 +58,27 @@ func newRepair(cmd *cobra.Command) runFunc {
 }
 
 func (r *repairReport) text(rep *report) {
-	w, p := rep.w, rep.p
-	path := printable(r.File)
-	digits := 0
+	digits, nothing := 0, ""
 	for _, f := range r.Fixes {
 		digits = max(digits, len(strconv.Itoa(f.Line)))
 	}
-	w.WriteString(p.paint(styleBold, path) + ":")
-	if len(r.Fixes) == 0 {
-		w.WriteString(" nothing to repair")
+	if digits == 0 {
+		nothing = " nothing to repair"
 	}
-	w.WriteString("\n")
+	rep.line(rep.p.paint(styleBold, printable(r.File)), ":", nothing)
 	for _, f := range r.Fixes {
-		line := "  line " + padLeft(strconv.Itoa(f.Line), digits) + "  "
-		done := printable(f.Done) + " [" + f.Code + "]"
+		done := f.Done + " [" + f.Code + "]"
 		if f.EntryID != "" {
 			done = short(f.EntryID, maxID) + ": " + done
 		}
-		wrap(w, line, done, len(line), rep.wide)
+		rep.wrap("  line "+padLeft(strconv.Itoa(f.Line), digits)+"  ", done, rep.wide)
 	}
 	if r.More > 0 {
-		w.WriteString("  and " + number(int64(r.More)) + " more of this, not listed\n")
+		rep.line("  and ", number(int64(r.More)), " more of this, not listed")
 	}
-	verdict := p.paint(styleGreen, "sound")
-	if !r.Sound {
-		verdict = p.paint(styleRed, "not sound")
-	}
-	line := p.paint(styleBold, printable(r.Out)) + ": " + verdict + ", " + count(r.Entries, "entry", "entries")
+	more := ""
 	if n := len(r.Problems); n > 0 {
-		line += "; clew verify lists " + count(n, "thing") + " worth knowing"
+		more = "; clew verify lists " + count(n, "thing") + " worth knowing"
 	}
-	w.WriteString(line + "\n")
+	rep.line(rep.p.paint(styleBold, printable(r.Out)), ": ", rep.verdict(r.Sound), ", ", count(r.Entries, "entry", "entries"), more)
 }

@@ -37,6 +37,29 @@ func (r *report) line(parts ...string) {
 	r.w.WriteString(strings.TrimRight(strings.Join(parts, ""), " ") + "\n")
 }
 
+// wrap writes first and a text, broken between words so that no line is longer than columns
+// where that is possible; the lines after the first begin below where the text does.
+func (r *report) wrap(first, text string, columns int) {
+	margin := textWidth(first)
+	at := margin
+	r.w.WriteString(first)
+	for i, word := range strings.Fields(printable(text)) {
+		n := textWidth(word)
+		switch {
+		case i == 0:
+		case at+1+n > columns && at > margin:
+			r.w.WriteString("\n" + strings.Repeat(" ", margin))
+			at = margin
+		default:
+			r.w.WriteByte(' ')
+			at++
+		}
+		r.w.WriteString(word)
+		at += n
+	}
+	r.w.WriteByte('\n')
+}
+
 // row writes a name and a text, broken between words where it is too long for a
 // line. Control characters in it are gone.
 func (r *report) row(name, format string, args ...any) {
@@ -44,12 +67,20 @@ func (r *report) row(name, format string, args ...any) {
 	if name == "" {
 		first = strings.Repeat(" ", reportMargin)
 	}
-	wrap(r.w, first, printable(fmt.Sprintf(format, args...)), max(reportMargin, textWidth(name)+1), r.columns)
+	r.wrap(first, fmt.Sprintf(format, args...), r.columns)
 }
 
 // sentence writes a text alone, broken likewise.
 func (r *report) sentence(format string, args ...any) {
-	wrap(r.w, "", printable(fmt.Sprintf(format, args...)), 0, r.wide)
+	r.wrap("", fmt.Sprintf(format, args...), r.wide)
+}
+
+// verdict says whether a file is sound.
+func (r *report) verdict(sound bool) string {
+	if sound {
+		return r.p.paint(styleGreen, "sound")
+	}
+	return r.p.paint(styleRed, "not sound")
 }
 
 // bar writes how much of the window a context takes.
@@ -66,7 +97,7 @@ func (r *report) numbers(lines []numberLine) {
 	}
 	for _, l := range lines {
 		first := strings.Repeat(" ", reportMargin) + pad(l.name, names+2) + padLeft(number(l.n), digits) + "  "
-		wrap(r.w, first, printable(l.text), len(first), r.columns)
+		r.wrap(first, l.text, r.columns)
 	}
 }
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"cmp"
 	"errors"
 	"fmt"
@@ -51,13 +50,12 @@ func (r *settingsReport) text(rep *report) {
 		wide = max(wide, len(v.Key))
 	}
 	for _, v := range r.Settings {
-		line := fmt.Sprintf("%-*s  %s", wide, printable(v.Key), printable(v.Value))
+		line := pad(printable(v.Key), wide) + "  " + printable(v.Value)
 		if v.Origin.Source == settings.FromDefault {
-			line = rep.p.paint(styleDim, line)
+			rep.line(rep.p.paint(styleDim, line))
 		} else {
-			line += rep.p.paint(styleDim, "  ("+printable(v.Origin.String())+")")
+			rep.line(line, rep.p.paint(styleDim, "  ("+printable(v.Origin.String())+")"))
 		}
-		rep.w.WriteString(line + "\n")
 	}
 }
 
@@ -233,84 +231,73 @@ func readModels(cmd *cobra.Command) (modelsReport, error) {
 		j.Source, j.Date, _ = strings.Cut(strings.TrimSuffix(i.Source, ")"), " (")
 		out.Models = append(out.Models, j)
 	}
-	slices.SortStableFunc(out.Models, func(a, b listedModel) int { return cmp.Compare(order(out, a), order(out, b)) })
+	rank := map[string]int{} // those that can be asked come first, and each provider's together
+	for i, p := range out.Providers {
+		rank[p.Name] = i - len(out.Providers)
+	}
+	order := func(m listedModel) int {
+		if m.Ready {
+			return rank[m.Provider] - 1 - len(out.Providers)
+		}
+		return rank[m.Provider]
+	}
+	slices.SortStableFunc(out.Models, func(a, b listedModel) int { return cmp.Compare(order(a), order(b)) })
 	return out, nil
 }
 
-// order sorts models by their providers: those that can be asked come first.
-func order(out modelsReport, m listedModel) int {
-	at := slices.IndexFunc(out.Providers, func(p listedProvider) bool { return p.Name == m.Provider })
-	if at < 0 {
-		at = len(out.Providers)
-	}
-	if !m.Ready {
-		at += 1 + len(out.Providers)
-	}
-	return at
-}
-
 func (out *modelsReport) text(rep *report) {
-	w, p := rep.w, rep.p
 	rows := [][]string{{"MODEL", "NOW", "WINDOW", "OUTPUT", "$ IN/OUT", "IMG", "AS OF"}}
 	for _, m := range out.Models {
 		rows = append(rows, []string{m.Name, yes(m.Ready), tokens(m.Window), tokens(m.MaxOutput), m.Price.String(), yes(m.Images), m.Date})
 	}
 	if len(out.Models) == 0 {
-		w.WriteString("no known model matches; you can also use others, as PROVIDER/ID\n")
+		rep.line("no known model matches; you can also use others, as PROVIDER/ID")
 	} else {
-		printColumns(w, p, rows, rep.wide)
+		rep.table(rows, 2, 5)
 	}
 	if !out.filtered {
-		w.WriteString("\n")
-		printProviders(w, p, out.Providers)
+		rows := [][]string{{"PROVIDER", "NOW", "KEY", "ADDRESS"}}
+		for _, p := range out.Providers {
+			rows = append(rows, []string{p.Name, yes(p.Ready), cmp.Or(strings.Join(p.KeyEnv, ", "), "none needed"), cmp.Or(p.BaseURL, "none: set providers."+p.Name+".baseURL")})
+		}
+		rep.line()
+		rep.table(rows, 0, 0)
 	}
-	w.WriteString("\n")
+	rep.line()
 	rep.row("default", "%s", cmp.Or(out.Default, out.NoDefault))
 }
 
-func printProviders(w *bufio.Writer, p painter, all []listedProvider) {
-	rows := [][]string{{"PROVIDER", "NOW", "KEY", "ADDRESS"}}
-	for _, one := range all {
-		key := strings.Join(one.KeyEnv, ", ")
-		rows = append(rows, []string{one.Name, yes(one.Ready), cmp.Or(key, "none needed"), cmp.Or(one.BaseURL, "none: set providers."+one.Name+".baseURL")})
-	}
-	printColumns(w, p, rows, 0)
-}
-
-// printColumns writes rows under each other, the first of them as the heading. Where
-// room is not 0 the first column gives way, and numbers stand to the right.
-func printColumns(w *bufio.Writer, p painter, rows [][]string, room int) {
+// table writes rows under each other: the first is the heading, and what is not ready, as the
+// second column says, is dim. The columns from one to before another are numbers, which stand to
+// the right; where there are any, the first column gives way.
+func (r *report) table(rows [][]string, from, to int) {
 	wide := make([]int, len(rows[0]))
-	total := 0
+	over := -2 - r.wide
 	for c := range wide {
-		for _, r := range rows {
-			wide[c] = max(wide[c], textWidth(printable(r[c])))
+		for _, row := range rows {
+			row[c] = printable(row[c])
+			wide[c] = max(wide[c], textWidth(row[c]))
 		}
-		total += wide[c] + 2
+		over += wide[c] + 2
 	}
-	if over := total - 2 - room; room > 0 && over > 0 {
+	if to > 0 && over > 0 {
 		wide[0] = max(wide[0]-over, 12)
 	}
-	for i, r := range rows {
-		var line strings.Builder
-		for c, cell := range r {
-			cell = printable(cell)
-			if c == 0 {
-				cell = cut(cell, wide[c])
-			}
-			if room > 0 && c > 1 && c < len(r)-2 {
+	for i, row := range rows {
+		line := ""
+		for c, cell := range row {
+			if c >= from && c < to {
 				cell = padLeft(cell, wide[c])
 			}
-			line.WriteString(pad(cell, wide[c]) + "  ")
+			line += pad(cut(cell, wide[c]), wide[c]) + "  "
 		}
-		text := strings.TrimRight(line.String(), " ")
-		switch {
+		switch line = strings.TrimRight(line, " "); {
 		case i == 0:
-			text = p.paint(styleBold, text)
-		case r[1] != yes(true):
-			text = p.paint(styleDim, text)
+			line = r.p.paint(styleBold, line)
+		case row[1] != yes(true):
+			line = r.p.paint(styleDim, line)
 		}
-		w.WriteString(text + "\n")
+		r.line(line)
 	}
 }
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"fmt"
 	"strconv"
 	"strings"
@@ -113,69 +112,35 @@ func verifyFile(cmd *cobra.Command, name string) verifiedFile {
 }
 
 func (v *verifiedFile) text(rep *report) {
-	w, p, path := rep.w, rep.p, printable(v.Path)
-	verdict := p.paint(styleGreen, "sound")
-	if !v.Sound {
-		verdict = p.paint(styleRed, "not sound")
-	}
+	verdict := rep.verdict(v.Sound)
 	if v.Format != "" {
 		verdict = string(v.Format) + ", " + verdict
 	}
-	line := p.paint(styleBold, path) + ": " + verdict + ", " + count(v.Entries, "entry", "entries")
-	for _, n := range []struct {
-		n    int
-		word string
-	}{{v.Errors, "error"}, {v.Warnings, "warning"}, {v.Infos, "info"}} {
-		if n.n > 0 {
-			line += ", " + count(n.n, n.word)
+	line := verdict + ", " + count(v.Entries, "entry", "entries")
+	for i, word := range []string{"error", "warning", "info"} {
+		if n := []int{v.Errors, v.Warnings, v.Infos}[i]; n > 0 {
+			line += ", " + count(n, word)
 		}
 	}
-	w.WriteString(line + "\n")
+	rep.line(rep.p.paint(styleBold, printable(v.Path)), ": ", line)
 	digits := 0
 	for _, pr := range v.Problems {
 		digits = max(digits, len(strconv.Itoa(pr.Line)))
 	}
 	for _, pr := range v.Problems {
-		printProblem(w, p, path, digits, rep.wide, pr)
-	}
-}
-
-func printProblem(w *bufio.Writer, p painter, path string, digits, columns int, pr session.Problem) {
-	st := map[session.Severity]style{session.SevError: styleRed, session.SevWarning: styleYellow, session.SevInfo: styleBlue}[pr.Severity]
-	line := "  line " + padLeft(strconv.Itoa(pr.Line), digits) + "  " + p.paint(st, pad(string(pr.Severity), 7)) + "  "
-	margin := 2 + 5 + digits + 2 + 7 + 2
-	what := printable(pr.What) + " [" + pr.Code + "]"
-	if pr.EntryID != "" {
-		what = short(pr.EntryID, maxID) + ": " + what
-	}
-	wrap(w, line, what, margin, columns)
-	if pr.Meaning != "" {
-		wrap(w, strings.Repeat(" ", margin), printable(pr.Meaning), margin, columns)
-	}
-	if pr.Remedy != "" {
-		remedy := printable(strings.ReplaceAll(pr.Remedy, "repair FILE", "repair "+path))
-		wrap(w, strings.Repeat(" ", margin), "remedy: "+remedy, margin, columns)
-	}
-}
-
-// wrap writes first and text, broken between words so that no line is longer than
-// columns where that is possible; the lines after the first have a margin.
-func wrap(w *bufio.Writer, first, text string, margin, columns int) {
-	w.WriteString(first)
-	at := margin
-	for i, word := range strings.Fields(text) {
-		n := textWidth(word)
-		switch {
-		case i == 0:
-		case at+1+n > columns && at > margin:
-			w.WriteString("\n" + strings.Repeat(" ", margin))
-			at = margin
-		default:
-			w.WriteByte(' ')
-			at++
+		st := map[session.Severity]style{session.SevError: styleRed, session.SevWarning: styleYellow, session.SevInfo: styleBlue}[pr.Severity]
+		first := "  line " + padLeft(strconv.Itoa(pr.Line), digits) + "  " + rep.p.paint(st, pad(string(pr.Severity), 7)) + "  "
+		margin := strings.Repeat(" ", textWidth(first))
+		what := printable(pr.What) + " [" + pr.Code + "]"
+		if pr.EntryID != "" {
+			what = short(pr.EntryID, maxID) + ": " + what
 		}
-		w.WriteString(word)
-		at += n
+		rep.wrap(first, what, rep.wide)
+		if pr.Meaning != "" {
+			rep.wrap(margin, pr.Meaning, rep.wide)
+		}
+		if pr.Remedy != "" {
+			rep.wrap(margin, "remedy: "+strings.ReplaceAll(pr.Remedy, "repair FILE", "repair "+v.Path), rep.wide)
+		}
 	}
-	w.WriteByte('\n')
 }
