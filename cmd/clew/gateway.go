@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/tls"
@@ -9,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -41,45 +41,37 @@ import (
 	"github.com/clew-dev/clew/session/postgres"
 )
 
-// gatewayFile is the file of --config.
+// gatewayFile is the file of --config. What is fixed holds from the start to the end.
 type gatewayFile struct {
-	Listen    string            `json:"listen"`
+	Listen    string            `json:"listen" fixed:"true"`
 	Upstreams map[string]string `json:"upstreams"`
 	Windows   map[string]int64  `json:"windows"` // by the beginning of a model's name
 	Preset    string            `json:"preset"`
 	Dir       string            `json:"dir"`
 	Observe   bool              `json:"observe"`
-	Admin     string            `json:"admin"`
+	Admin     string            `json:"admin" fixed:"true"`
 	Hosts     []string          `json:"hosts"`
 
-	DB       string `json:"db"`       // the database, in place of dir
-	Tenants  bool   `json:"tenants"`  // requests carry keys of the database
-	KeepDays int    `json:"keepDays"` // after which a conversation is deleted there; 0: never
-	Blobs    string `json:"blobs"`    // where large output of sessions is, of which it deletes what nobody refers to
+	DB       string `json:"db" fixed:"true"`       // the database, in place of dir
+	Tenants  bool   `json:"tenants"`               // requests carry keys of the database
+	KeepDays int    `json:"keepDays" fixed:"true"` // after which a conversation is deleted there; 0: never
+	Blobs    string `json:"blobs" fixed:"true"`    // where large output of sessions is, of which it deletes what nobody refers to
 
 	ByRules []string `json:"byRules"` // upstreams that can't compact, by name
 
-	Key     string `json:"key"`     // that requests must carry
-	KeyFile string `json:"keyFile"` // has it, in place of Key
-	Cert    string `json:"cert"`    // files of the certificate and of its key
-	CertKey string `json:"certKey"`
+	Key     string `json:"key"`               // that requests must carry
+	KeyFile string `json:"keyFile"`           // has it, in place of Key
+	Cert    string `json:"cert" fixed:"true"` // files of the certificate and of its key
+	CertKey string `json:"certKey" fixed:"true"`
 
 	// When it is told to end, requests are taken for so long while /readyz says that it
 	// ends, and answers then have so long to come to their end.
-	Drain uint32 `json:"drainSeconds"`
-	Grace uint32 `json:"graceSeconds"`
+	Drain uint32 `json:"drainSeconds" fixed:"true"`
+	Grace uint32 `json:"graceSeconds" fixed:"true"`
 
 	MaxRequests int   `json:"maxRequests"`
 	MaxMemory   int64 `json:"maxMemory"`
 	MaxBody     int64 `json:"maxBody"`
-}
-
-// fixed are the settings that hold from the start to the end, by name.
-func (f *gatewayFile) fixed() map[string]any {
-	return map[string]any{
-		"listen": f.Listen, "admin": f.Admin, "cert": f.Cert, "certKey": f.CertKey, "db": f.DB,
-		"keepDays": f.KeepDays, "blobs": f.Blobs, "drainSeconds": int(f.Drain), "graceSeconds": int(f.Grace),
-	}
 }
 
 // unreadable says what is wrong with the file in its own words, not in those of Go.
@@ -94,30 +86,12 @@ func unreadable(err error) error {
 	return fmt.Errorf("%s: %s where %s belongs", cmp.Or(wrong.Field, "the file"), wrong.Value, cmp.Or(want, "a whole number"))
 }
 
-// readKey takes the key from its file, as a secret is mounted.
-func (f *gatewayFile) readKey() error {
-	if f.KeyFile == "" {
-		return nil
-	}
-	if f.Key != "" {
-		return usagef("--config: key and keyFile exclude each other")
-	}
-	data, err := os.ReadFile(f.KeyFile)
-	if err != nil {
-		return fmt.Errorf("--config: keyFile: %w", err)
-	}
-	if f.Key = strings.TrimSpace(string(data)); f.Key == "" {
-		return usagef("--config: keyFile %s: it is empty", f.KeyFile)
-	}
-	return nil
-}
-
 // gatewayFlags are the flags that gateway and wrap share.
 type gatewayFlags struct {
-	config, window, preset, dir, admin, db string
-	upstreams                              []string
-	observe                                bool
-	wrapped                                bool // the addresses in the environment are upstreams too
+	over           gatewayFile // what flags say, which counts before the file
+	config, window string
+	upstreams      []string
+	wrapped        bool // the addresses in the environment are upstreams too
 
 	store *gatewaydb.Store // nil without a database
 }
@@ -127,81 +101,100 @@ func (g *gatewayFlags) add(cmd *cobra.Command) {
 	f.StringVar(&g.config, "config", "", "read settings from this file: JSON, with comments if you like")
 	f.StringArrayVar(&g.upstreams, "upstream", nil, "`NAME=URL`: where requests for /NAME/v1/... go; may be repeated")
 	f.StringVar(&g.window, "window", "", "context window of every model, in tokens (default: the catalogue's, or what the upstream says)")
-	f.StringVar(&g.preset, "preset", "", "the policy: "+strings.Join(compact.PresetNames(), ", ")+" (default: clew)")
-	f.StringVar(&g.dir, "dir", "", "folder of the sessions that keep what leaves the context (default: gateway in the data folder)")
-	f.StringVar(&g.db, "db", "", "keep them in this PostgreSQL instead, a connection string or `URL` (default: setting database)")
-	f.BoolVar(&g.observe, "observe", false, "change nothing and say what would be done")
-	f.StringVar(&g.admin, "admin", "", "show what it does at this `ADDRESS` of this machine: a page, metrics; such as "+adminAddr)
+	f.StringVar(&g.over.Preset, "preset", "", "the policy: "+strings.Join(compact.PresetNames(), ", ")+" (default: clew)")
+	f.StringVar(&g.over.Dir, "dir", "", "folder of the sessions that keep what leaves the context (default: gateway in the data folder)")
+	f.StringVar(&g.over.DB, "db", "", "keep them in this PostgreSQL instead, a connection string or `URL` (default: setting database)")
+	f.BoolVar(&g.over.Observe, "observe", false, "change nothing and say what would be done")
+	f.StringVar(&g.over.Admin, "admin", "", "show what it does at this `ADDRESS` of this machine: a page, metrics; such as "+adminAddr)
 	_ = cmd.RegisterFlagCompletionFunc("preset", cobra.FixedCompletions(compact.PresetNames(), cobra.ShellCompDirectiveNoFileComp))
 }
 
-// settings reads the file and puts the flags over it.
-func (g *gatewayFlags) settings() (cfg gateway.HandlerConfig, file gatewayFile, err error) {
+// read reads the file and puts the flags over it.
+func (g *gatewayFlags) read() (file gatewayFile, err error) {
 	if g.config != "" {
 		data, err := os.ReadFile(g.config)
 		if err != nil {
-			return cfg, file, fmt.Errorf("--config: %w", err)
+			return file, fmt.Errorf("--config: %w", err)
 		}
 		plain, err := hujson.Standardize(data)
 		if err == nil {
-			dec := json.NewDecoder(strings.NewReader(string(plain)))
+			dec := json.NewDecoder(bytes.NewReader(plain))
 			dec.DisallowUnknownFields()
 			err = dec.Decode(&file)
 		}
 		if err != nil {
-			return cfg, file, usagef("--config %s: %w; clew gateway --help shows the members", g.config, unreadable(err))
-		}
-		for name, n := range file.Windows {
-			if n <= 0 {
-				return cfg, file, usagef("--config %s: windows: %q is %d; write the model's window in tokens, such as 64000", g.config, name, n)
-			}
-		}
-		if err := file.readKey(); err != nil {
-			return cfg, file, err
+			return file, usagef("--config %s: %w; clew gateway --help shows the members", g.config, unreadable(err))
 		}
 	}
-	upstreams := file.Upstreams
-	if upstreams == nil {
-		upstreams = map[string]string{}
+	for name, n := range file.Windows {
+		if n <= 0 {
+			return file, usagef("--config %s: windows: %q is %d; write the model's window in tokens, such as 64000", g.config, name, n)
+		}
+	}
+	if file.KeyFile != "" { // as a secret is mounted
+		if file.Key != "" {
+			return file, usagef("--config: key and keyFile exclude each other")
+		}
+		data, err := os.ReadFile(file.KeyFile)
+		if err != nil {
+			return file, fmt.Errorf("--config: keyFile: %w", err)
+		}
+		if file.Key = strings.TrimSpace(string(data)); file.Key == "" {
+			return file, usagef("--config: keyFile %s: it is empty", file.KeyFile)
+		}
+	}
+	if file.Upstreams == nil {
+		file.Upstreams = map[string]string{}
 	}
 	for _, u := range g.upstreams {
 		name, addr, ok := strings.Cut(u, "=")
 		if !ok {
-			return cfg, file, usagef("--upstream %s: write NAME=URL, such as ollama=http://localhost:11434", u)
+			return file, usagef("--upstream %s: write NAME=URL, such as ollama=http://localhost:11434", u)
 		}
-		upstreams[name] = addr
+		file.Upstreams[name] = addr
 	}
 	if g.wrapped {
 		file.Key, file.Tenants = "", false // the agent knows none
 		for name, variable := range baseURLs {
-			if addr := os.Getenv(variable); addr != "" && upstreams[name] == "" {
-				upstreams[name] = addr
+			if addr := os.Getenv(variable); addr != "" && file.Upstreams[name] == "" {
+				file.Upstreams[name] = addr
 			}
 		}
 	}
-	for name, addr := range upstreams { // many write addresses as SDKs take them
-		upstreams[name] = strings.TrimSuffix(strings.TrimSuffix(addr, "/"), "/v1")
+	for name, addr := range file.Upstreams { // many write addresses as SDKs take them
+		file.Upstreams[name] = strings.TrimSuffix(strings.TrimSuffix(addr, "/"), "/v1")
 	}
 	for _, name := range file.ByRules {
-		if upstreams[name] == "" {
-			return cfg, file, usagef("--config %s: byRules names %q, which is not among the upstreams", g.config, name)
+		if file.Upstreams[name] == "" {
+			return file, usagef("--config %s: byRules names %q, which is not among the upstreams", g.config, name)
 		}
+	}
+	if _, err := compact.Preset(file.Preset); err != nil {
+		return file, usagef("--config %s: preset: %w", g.config, err)
+	}
+	if _, err := compact.Preset(g.over.Preset); err != nil {
+		return file, usagef("--preset: %w", err)
+	}
+	file.Preset, file.Dir, file.DB = cmp.Or(g.over.Preset, file.Preset, "clew"), cmp.Or(g.over.Dir, file.Dir), cmp.Or(g.over.DB, file.DB)
+	file.Observe = file.Observe || g.over.Observe
+	return file, nil
+}
+
+// settings reads the file, and what is to be served by it.
+func (g *gatewayFlags) settings() (cfg gateway.HandlerConfig, file gatewayFile, err error) {
+	if file, err = g.read(); err != nil {
+		return cfg, file, err
 	}
 	all, err := numberFlag("window", g.window, windowNumber)
 	if err != nil {
 		return cfg, file, err
 	}
-	preset := cmp.Or(g.preset, file.Preset, "clew")
-	policy, err := compact.Preset(preset)
+	policy, err := compact.Preset(file.Preset)
 	if err != nil {
-		from := "--preset"
-		if g.preset == "" {
-			from = "--config " + g.config + ": preset"
-		}
-		return cfg, file, usagef("%s: %w", from, err)
+		return cfg, file, err
 	}
 	policy.Summarizer = nil // by rules: a gateway has no key of its own
-	dir := cmp.Or(g.dir, file.Dir)
+	dir := file.Dir
 	if dir == "" {
 		h, err := home.Default()
 		if err != nil {
@@ -209,72 +202,65 @@ func (g *gatewayFlags) settings() (cfg gateway.HandlerConfig, file gatewayFile, 
 		}
 		dir = filepath.Join(h.Dir, "gateway")
 	}
+	cfg = gateway.HandlerConfig{
+		Upstreams: file.Upstreams, Hosts: file.Hosts, Key: file.Key, MaxRequests: file.MaxRequests, MaxMemory: file.MaxMemory,
+		Config: gateway.Config{
+			Ask: all <= 0, MaxBody: file.MaxBody, ByRules: byRules(file.Upstreams, file.ByRules), Dir: dir, Observe: file.Observe,
+			Policy: func(string, string) compact.Policy { return policy },
+			Window: func(provider, model string) int64 { return windowOf(provider, model, all, file.Windows) },
+		},
+	}
 	about := mcpserver.Config{Folder: dir, Getenv: os.Getenv, Version: readVersion().Version}
-	var tenants func(context.Context, string) (string, error)
 	if g.store != nil {
+		cfg.Store = g.store
 		if file.Tenants {
-			tenants = g.store.Tenant
+			cfg.Tenants = g.store.Tenant
 		}
-		about.Open = g.openFor(tenants)
+		// Who has the key of a tenant has its conversations.
+		about.Open = func(ctx context.Context, h http.Header, id string) (store session.Store, err error) {
+			t := gateway.Talk{ID: id}
+			if cfg.Tenants != nil {
+				if t.Tenant, err = cfg.Tenants(ctx, h.Get(gateway.KeyHeader)); err != nil {
+					return nil, err
+				}
+			}
+			return g.store.Session(ctx, t)
+		}
 	}
 	recall, err := mcpserver.New(about)
 	if err != nil {
 		return cfg, file, err
 	}
-	cfg = gateway.HandlerConfig{
-		MCP: recall.Handler(), Tenants: tenants, Upstreams: upstreams, Hosts: file.Hosts, Key: file.Key, MaxRequests: file.MaxRequests, MaxMemory: file.MaxMemory,
-		Config: gateway.Config{
-			Ask: all <= 0, MaxBody: file.MaxBody, ByRules: byRules(upstreams, file.ByRules), Dir: dir, Observe: g.observe || file.Observe,
-			Policy: func(string, string) compact.Policy { return policy },
-			Window: func(provider, model string) int64 { return windowOf(provider, model, all, file.Windows) },
-		},
-	}
-	if g.store != nil {
-		cfg.Store = g.store
-	}
+	cfg.MCP = recall.Handler()
 	return cfg, file, nil
-}
-
-// openFor returns what opens a conversation for who has its tenant's key.
-func (g *gatewayFlags) openFor(tenants func(context.Context, string) (string, error)) func(context.Context, http.Header, string) (session.Store, error) {
-	return func(ctx context.Context, h http.Header, id string) (store session.Store, err error) {
-		t := gateway.Talk{ID: id}
-		if tenants != nil {
-			if t.Tenant, err = tenants(ctx, h.Get(gateway.KeyHeader)); err != nil {
-				return nil, err
-			}
-		}
-		return g.store.Session(ctx, t)
-	}
 }
 
 // connect opens the database, where there is one. Reading the settings again does not change it.
 func (g *gatewayFlags) connect(cmd *cobra.Command, log *slog.Logger) (done func(), err error) {
-	_, file, err := g.settings()
+	file, err := g.read()
 	if err != nil {
 		return nil, err
 	}
-	database := cmp.Or(g.db, file.DB)
-	if database == "" {
+	if file.DB == "" {
 		s, err := loadSettings(nil)
 		if err != nil {
 			return nil, err
 		}
-		database = s.DB
+		file.DB = s.DB
 	}
 	switch {
-	case database == "" && file.Tenants:
+	case file.DB == "" && file.Tenants:
 		return nil, usagef("--config %s: tenants have their keys in a database; name it as db", g.config)
-	case file.KeepDays < 0 || database == "" && file.KeepDays > 0:
+	case file.KeepDays < 0 || file.DB == "" && file.KeepDays > 0:
 		return nil, usagef("--config %s: keepDays is for how many days a database keeps conversations that nobody goes on with; in a folder delete old files yourself", g.config)
-	case database == "" && file.Blobs != "":
+	case file.DB == "" && file.Blobs != "":
 		return nil, usagef("--config %s: blobs is where sessions in a database keep large output; name the database as db", g.config)
-	case database == "":
+	case file.DB == "":
 		return func() {}, nil
-	case g.dir != "":
+	case g.over.Dir != "":
 		return nil, usagef("--dir and --db: conversations are kept in a folder or in a database")
 	}
-	if g.store, err = gatewaydb.Open(cmd.Context(), database, gatewaydb.Config{Logger: log}); err != nil {
+	if g.store, err = gatewaydb.Open(cmd.Context(), file.DB, gatewaydb.Config{Logger: log}); err != nil {
 		return nil, err
 	}
 	g.store.Settings(g.common(&file))
@@ -284,7 +270,7 @@ func (g *gatewayFlags) connect(cmd *cobra.Command, log *slog.Logger) (done func(
 	} else if file.KeepDays == 0 {
 		return g.store.Close, nil
 	}
-	stop, err := deleteOld(cmd.Context(), database, work)
+	stop, err := deleteOld(cmd.Context(), file.DB, work)
 	if err != nil {
 		g.store.Close()
 		return nil, err
@@ -297,9 +283,8 @@ func (g *gatewayFlags) common(file *gatewayFile) map[string]string {
 	windows, _ := json.Marshal(file.Windows) // a map of numbers
 	names := slices.Sorted(slices.Values(file.ByRules))
 	return map[string]string{
-		"preset": cmp.Or(g.preset, file.Preset, "clew"), "window": g.window, "windows": string(windows), "byRules": strings.Join(names, " "),
-		"observe": strconv.FormatBool(g.observe || file.Observe), "keepDays": strconv.Itoa(file.KeepDays), "blobs": file.Blobs,
-		"tenants": strconv.FormatBool(file.Tenants),
+		"preset": file.Preset, "window": g.window, "windows": string(windows), "byRules": strings.Join(names, " "),
+		"observe": strconv.FormatBool(file.Observe), "keepDays": strconv.Itoa(file.KeepDays), "blobs": file.Blobs, "tenants": strconv.FormatBool(file.Tenants),
 	}
 }
 
@@ -310,15 +295,13 @@ func deleteOld(ctx context.Context, database string, cfg jobs.Config) (stop func
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	ended := make(chan struct{})
-	go func() {
-		err := jobs.Run(ctx, pool, cfg)
-		if err != nil && cfg.Logger != nil {
+	var work sync.WaitGroup
+	work.Go(func() {
+		if err := jobs.Run(ctx, pool, cfg); err != nil && cfg.Logger != nil {
 			cfg.Logger.Error("nothing is deleted", "error", err)
 		}
-		close(ended)
-	}()
-	return func() { cancel(); <-ended; pool.Close() }, nil
+	})
+	return func() { cancel(); work.Wait(); pool.Close() }, nil
 }
 
 // byRules returns what says of an upstream that it is one of the named.
@@ -326,13 +309,12 @@ func byRules(upstreams map[string]string, names []string) func(host string) bool
 	if len(names) == 0 {
 		return nil
 	}
-	hosts := map[string]bool{}
-	for _, name := range names {
-		if u, err := url.Parse(upstreams[name]); err == nil {
-			hosts[u.Host] = true
-		}
+	return func(host string) bool {
+		return slices.ContainsFunc(names, func(name string) bool {
+			u, err := url.Parse(upstreams[name])
+			return err == nil && u.Host == host
+		})
 	}
-	return func(host string) bool { return hosts[host] }
 }
 
 // windowOf is the window of a model: that of the flag, of the file, of the catalogue.
@@ -438,7 +420,7 @@ func newGateway(cmd *cobra.Command) runFunc {
 		signal.Notify(hangup, syscall.SIGHUP)
 		defer signal.Stop(hangup)
 		cfg.Logger = log
-		s, err := startGateway(&g, cfg, addr, cmp.Or(g.admin, file.Admin), seen)
+		s, err := startGateway(&g, cfg, addr, cmp.Or(g.over.Admin, file.Admin), seen)
 		if err != nil {
 			return nil, fmt.Errorf("gateway: %w", err)
 		}
@@ -596,10 +578,12 @@ func (s *gatewayServer) reload(g *gatewayFlags) error {
 	if err != nil {
 		return err
 	}
-	was, now := s.file.fixed(), file.fixed()
-	for _, name := range slices.Sorted(maps.Keys(now)) {
-		if now[name] != was[name] {
-			return usagef("--config %s: %s was %#v at the start and is %#v; it can't change while the gateway runs, so start it again", g.config, name, was[name], now[name])
+	was, now := reflect.ValueOf(s.file), reflect.ValueOf(file)
+	for field, value := range now.Fields() {
+		if old := was.FieldByIndex(field.Index); field.Tag.Get("fixed") != "" && !value.Equal(old) {
+			before, _ := json.Marshal(old.Interface()) // a text or a number
+			after, _ := json.Marshal(value.Interface())
+			return usagef("--config %s: %s was %s at the start and is %s; it can't change while the gateway runs, so start it again", g.config, field.Tag.Get("json"), before, after)
 		}
 	}
 	if err := gateway.CheckListen(s.l.Addr().String()); err != nil && file.Key == "" && !file.Tenants {

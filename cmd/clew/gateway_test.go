@@ -238,7 +238,7 @@ func TestGatewayReloads(t *testing.T) {
 	defer up.Close()
 	t.Setenv("ANTHROPIC_BASE_URL", up.URL+"/v1/")
 	file := filepath.Join(t.TempDir(), "gateway.json")
-	flags := &gatewayFlags{config: file, dir: t.TempDir()}
+	flags := &gatewayFlags{config: file, over: gatewayFile{Dir: t.TempDir()}}
 	h, err := gateway.NewHandler(gateway.HandlerConfig{})
 	if err != nil {
 		t.Fatal(err)

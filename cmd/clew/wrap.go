@@ -56,7 +56,7 @@ func newWrap(cmd *cobra.Command) runFunc {
 			}
 		}
 		seen := &traffic{w: cmd.ErrOrStderr(), changed: map[gateway.Outcome]int{}}
-		s, err := startGateway(&g, cfg, "127.0.0.1:0", cmp.Or(g.admin, file.Admin), seen)
+		s, err := startGateway(&g, cfg, "127.0.0.1:0", cmp.Or(g.over.Admin, file.Admin), seen)
 		if err != nil {
 			return nil, fmt.Errorf("wrap: %w", err)
 		}
