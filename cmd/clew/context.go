@@ -72,11 +72,11 @@ func printWire(cmd *cobra.Command, c *contextReport, p wire.Profile) error {
 	// Whether the model reads images is not known; it is taken as able to, so
 	// that they are seen.
 	target := wire.Target{Provider: c.snap.Model.Provider, Model: c.snap.Model.ID, TakesImages: true}
-	req, notes, err := wire.Build(c.snap.Snapshot.Messages, p, target, wire.Options{})
+	req, notes, err := wire.Build(c.snap.Messages, p, target, wire.Options{})
 	var pending *wire.PendingError
 	if errors.As(err, &pending) {
 		fmt.Fprintf(cmd.ErrOrStderr(), "clew: note: %s not answered yet; a result that says so is put in\n", count(len(pending.Calls), "call is", "calls are"))
-		req, notes, err = wire.Build(c.snap.Snapshot.Messages, p, target, wire.Options{CloseOpenCalls: true})
+		req, notes, err = wire.Build(c.snap.Messages, p, target, wire.Options{CloseOpenCalls: true})
 	}
 	for _, line := range wireNotes(c, notes) {
 		fmt.Fprintf(cmd.ErrOrStderr(), "clew: note: %s\n", line)
