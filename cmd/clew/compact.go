@@ -74,12 +74,6 @@ func runCompact(cmd *cobra.Command, name string, fl compactFlags) (result, error
 	if err != nil {
 		return nil, err
 	}
-	who := fl.orSettings(cmd, policy.settings)
-	if who.name != sameModel {
-		if policy.Summarizer, err = who.summarizer(); err != nil {
-			return nil, err
-		}
-	}
 	// With --out the plan is made of the original, so that nothing is written
 	// before it is known that there is one.
 	f, err := openSession(cmd, name, fl.dryRun || fl.out != "")
@@ -87,10 +81,8 @@ func runCompact(cmd *cobra.Command, name string, fl compactFlags) (result, error
 		return nil, err
 	}
 	defer f.Close()
-	if who.name == sameModel {
-		if policy.Summarizer, err = who.own(cmd.Context(), f); err != nil {
-			return nil, err
-		}
+	if policy.Summarizer, err = fl.summarizer(cmd, policy.settings, f); err != nil {
+		return nil, err
 	}
 	r := &compactReport{File: f.Path(), DryRun: fl.dryRun, Deleted: []string{}, reason: compact.Reason(fl.reason), whole: fl.showSummary}
 	began := time.Now()

@@ -22,10 +22,9 @@ import (
 )
 
 func newContext(cmd *cobra.Command) runFunc {
-	var model modelFlag
 	var counter counterFlag
 	fl := cmd.Flags()
-	fl.Var(&model, "model", "the model that is asked (default the one in force in the session)")
+	model := fl.String("model", "", "the model that is asked, as `PROVIDER/ID` (default the one in force in the session)")
 	windowFlag := fl.String("window", "", "the model's context window in tokens, such as 64k (default that of the model, 200k where it is not known)")
 	fl.String("leaf", "", "take this entry as the leaf (an id or the beginning of one)")
 	wireFor := fl.String("wire", "", "print the messages for an API: "+strings.Join(wire.ProfileNames(), ", "))
@@ -41,6 +40,10 @@ func newContext(cmd *cobra.Command) runFunc {
 		case wantsJSON(cmd) || *full:
 			return nil, usagef("context: --wire prints JSON of its own; leave out --json and --full")
 		}
+		asked := session.Model{}
+		if asked.Provider, asked.ID, _ = strings.Cut(*model, "/"); (asked.Provider == "" || asked.ID == "") && fl.Changed("model") {
+			return nil, usagef("context: --model %q is not of the form PROVIDER/ID, such as anthropic/claude-opus-4-5", *model)
+		}
 		policy := modelPolicy{}
 		if policy.Window, err = numberFlag("window", *windowFlag, windowNumber); err != nil {
 			return nil, err
@@ -54,12 +57,12 @@ func newContext(cmd *cobra.Command) runFunc {
 				return nil, err
 			}
 			defer working(cmd, "reading %s", args[0])()
-			snap, err := load(cmd.Context(), s, at, session.Model{Provider: model.provider, ID: model.id}, policy, counter)
+			snap, err := load(cmd.Context(), s, at, asked, policy, counter)
 			if err != nil {
 				return nil, err
 			}
 			c := &contextReport{Session: sessionOf(s, ""), Leaf: at, snap: snap, full: *full}
-			if err := c.fill(cmd.Context(), s, model.provider != "", *full && wantsJSON(cmd)); err != nil || !fl.Changed("wire") {
+			if err := c.fill(cmd.Context(), s, asked.ID != "", *full && wantsJSON(cmd)); err != nil || !fl.Changed("wire") {
 				return c, err
 			}
 			return nil, printWire(cmd, c, profile)

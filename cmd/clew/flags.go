@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -13,36 +12,11 @@ import (
 	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/internal/provider"
 	"github.com/clew-dev/clew/internal/settings"
-	"github.com/clew-dev/clew/model"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/summary"
 	"github.com/clew-dev/clew/summary/llm"
 	"github.com/clew-dev/clew/token"
 )
-
-// modelFlag is a flag that takes a model as PROVIDER/ID.
-type modelFlag struct{ provider, id string }
-
-// String implements pflag.Value.
-func (m *modelFlag) String() string {
-	if m.provider == "" {
-		return ""
-	}
-	return m.provider + "/" + m.id
-}
-
-// Type implements pflag.Value.
-func (m *modelFlag) Type() string { return "provider/id" }
-
-// Set implements pflag.Value.
-func (m *modelFlag) Set(s string) error {
-	provider, id, ok := strings.Cut(s, "/")
-	if !ok || provider == "" || id == "" {
-		return fmt.Errorf("%q is not of the form PROVIDER/ID, such as anthropic/claude-opus-4-5", s)
-	}
-	m.provider, m.id = provider, id
-	return nil
-}
 
 // choice is a flag that takes one of some names.
 type choice struct {
@@ -79,25 +53,21 @@ func (c choice) Set(s string) error {
 // counterFlag is the name of what estimates tokens.
 type counterFlag string
 
-const (
-	counterHeuristic counterFlag = "heuristic"
-	counterBPE       counterFlag = "bpe"
-	counterChars4    counterFlag = "chars4"
-)
+const counterHeuristic counterFlag = "heuristic"
 
 // add adds the flag to a command.
 func (c *counterFlag) add(cmd *cobra.Command) {
 	*c = counterHeuristic
 	choiceFlag(cmd, (*string)(c), "counter", "how tokens are estimated: heuristic, bpe (exact for OpenAI models), chars4 (one token per four characters)",
-		[]string{string(counterHeuristic), string(counterBPE), string(counterChars4)})
+		[]string{string(counterHeuristic), "bpe", "chars4"})
 }
 
 // of returns the counter for a model.
 func (c counterFlag) of(m session.Model) token.Counter {
 	switch c {
-	case counterBPE:
+	case "bpe":
 		return token.BPE(m.Provider, m.ID)
-	case counterChars4:
+	case "chars4":
 		return token.Chars4()
 	default:
 		return token.HeuristicFor(m.Provider, m.ID)
@@ -107,11 +77,8 @@ func (c counterFlag) of(m session.Model) token.Counter {
 // sameModel stands for the session's own model.
 const sameModel = "same"
 
-// summarizerFlags say which model writes summaries; without them none is asked.
-type summarizerFlags struct {
-	name, baseURL, keyEnv string
-	settings              *settings.Settings
-}
+// summarizerFlags say which model writes summaries; without them the settings do.
+type summarizerFlags struct{ name, baseURL, keyEnv string }
 
 func (fl *summarizerFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
@@ -120,58 +87,43 @@ func (fl *summarizerFlags) add(cmd *cobra.Command) {
 	f.StringVar(&fl.keyEnv, "key-env", "", "environment variable that holds the key (default: the provider's own, and only for its own address)")
 }
 
-// summarizer returns what the flags name, nil when they name none.
-func (fl *summarizerFlags) summarizer() (summary.Summarizer, error) {
-	if fl.name == "" {
+// summarizer returns what the flags or the settings name, nil when they name no model.
+func (fl summarizerFlags) summarizer(cmd *cobra.Command, set *settings.Settings, s session.Store) (summary.Summarizer, error) {
+	switch named := set.SummaryModel; {
+	case fl.name == "none":
+		fl.name = ""
+	case fl.name == "" && (named == sameModel || strings.Contains(named, "/")):
+		fl.name = named
+	case fl.name == "" && named != "":
+		warn(cmd, []error{fmt.Errorf("setting summarizer.model: %s names no provider, so no model is asked; write it as provider/model", named)})
+	}
+	switch fl.name {
+	case "":
 		if fl.baseURL != "" || fl.keyEnv != "" {
 			return nil, usagef("--base-url and --key-env need a model; name it with --summarizer")
 		}
 		return nil, nil
+	case sameModel:
+		p, err := newPlanning(cmd.Context(), s, modelPolicy{}, "")
+		if err != nil {
+			return nil, err
+		}
+		if fl.name = p.modelName(); !strings.Contains(fl.name, "/") {
+			return nil, usagef("--summarizer same: no answer in the session names a model with its provider; write --summarizer provider/model")
+		}
 	}
-	m, err := fl.model()
-	if err != nil {
-		return nil, err
-	}
-	return llm.New(llm.Config{Model: m})
-}
-
-// orSettings returns the flags with what the settings say where they say nothing.
-func (fl summarizerFlags) orSettings(cmd *cobra.Command, s *settings.Settings) *summarizerFlags {
-	fl.settings = s
-	switch {
-	case fl.name == "none":
-		fl.name = ""
-	case fl.name == "" && (s.SummaryModel == sameModel || strings.Contains(s.SummaryModel, "/")):
-		fl.name = s.SummaryModel
-	case fl.name == "" && s.SummaryModel != "":
-		warn(cmd, []error{fmt.Errorf("setting summarizer.model: %s names no provider, so no model is asked; write it as provider/model", s.SummaryModel)})
-	}
-	return &fl
-}
-
-// own returns a summarizer that asks the model of a session.
-func (fl *summarizerFlags) own(ctx context.Context, s session.Store) (summary.Summarizer, error) {
-	p, err := newPlanning(ctx, s, modelPolicy{}, "")
-	if err != nil {
-		return nil, err
-	}
-	if fl.name = p.modelName(); !strings.Contains(fl.name, "/") {
-		return nil, usagef("--summarizer same: no answer in the session names a model with its provider; write --summarizer provider/model")
-	}
-	return fl.summarizer()
-}
-
-func (fl *summarizerFlags) model() (model.Model, error) {
 	getenv, err := withKeys()
 	if err != nil {
 		return nil, err
 	}
-	c := provider.Config{Name: fl.name, BaseURL: fl.baseURL, KeyEnv: fl.keyEnv, Settings: fl.settings, Getenv: getenv}
-	m, err := provider.Open(c)
+	m, err := provider.Open(provider.Config{Name: fl.name, BaseURL: fl.baseURL, KeyEnv: fl.keyEnv, Settings: set, Getenv: getenv})
 	if errors.As(err, new(*provider.NameError)) {
 		return nil, usagef("--summarizer %w", err)
 	}
-	return m, err
+	if err != nil {
+		return nil, err
+	}
+	return llm.New(llm.Config{Model: m})
 }
 
 // policyFlags are the flags that make a policy. Each stands for a setting, which says what it

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -14,7 +13,6 @@ import (
 
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
-	"github.com/clew-dev/clew/session/jsonl"
 	"github.com/clew-dev/clew/transcript"
 )
 
@@ -135,7 +133,7 @@ func (fl *importFlags) importFile(cmd *cobra.Command, name string, several bool)
 	if out == "-" {
 		err = printSession(cmd.OutOrStdout(), t)
 	} else {
-		err = writeSession(cmd.Context(), out, t, fl.force)
+		err = writeWhole("import", out, 0o600, fl.force, func(w io.Writer) error { return printSession(w, t) })
 	}
 	if err != nil {
 		return nil, err
@@ -211,39 +209,9 @@ func sessionName(name string) string {
 	return name
 }
 
-// writeSession writes a session to a file, whole or not at all.
-func writeSession(ctx context.Context, out string, t *transcript.Transcript, force bool) error {
-	path := out
-	if _, err := os.Lstat(out); force && err == nil {
-		path = out + ".part"
-	}
-	entries := func(yield func(*session.Entry, error) bool) {
-		for _, e := range t.Entries {
-			if !yield(e, nil) {
-				return
-			}
-		}
-	}
-	_, err := jsonl.WriteNew(ctx, path, asVersion3(t.Header), entries, jsonl.Options{Program: "clew import"})
-	switch {
-	case errors.Is(err, fs.ErrExist):
-		return fmt.Errorf("import: %s already exists; choose another name or add --force; nothing was written", path)
-	case err != nil || path == out:
-		return err
-	}
-	if err := os.Rename(path, out); err != nil {
-		_ = os.Remove(path)
-		return err
-	}
-	return nil
-}
-
-func asVersion3(h session.Header) session.Header {
-	return session.Header{Version: session.Version, ID: h.ID, Timestamp: h.Timestamp, Cwd: h.Cwd, ParentSession: h.ParentSession}
-}
-
 func printSession(w io.Writer, t *transcript.Transcript) error {
-	if _, err := fmt.Fprintf(w, "%s\n", asVersion3(t.Header).JSON()); err != nil {
+	h := session.Header{Version: session.Version, ID: t.Header.ID, Timestamp: t.Header.Timestamp, Cwd: t.Header.Cwd, ParentSession: t.Header.ParentSession}
+	if _, err := fmt.Fprintf(w, "%s\n", h.JSON()); err != nil {
 		return err
 	}
 	for _, e := range t.Entries {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -113,11 +114,9 @@ type progress struct {
 	columns int // 0: nobody looks
 	begun   time.Time
 
-	mu    sync.Mutex
-	text  string
-	shown bool
-	stop  chan struct{}
-	ended chan struct{}
+	mu   sync.Mutex
+	text string
+	stop func() // nil while nothing is told
 }
 
 const (
@@ -126,10 +125,9 @@ const (
 )
 
 func newProgress(cmd *cobra.Command) *progress {
-	w := cmd.ErrOrStderr()
-	p := &progress{w: w, begun: time.Now()}
-	if isTerminal(w) {
-		p.columns = terminalWidth(w)
+	p := &progress{w: cmd.ErrOrStderr(), begun: time.Now()}
+	if isTerminal(p.w) {
+		p.columns = terminalWidth(p.w)
 	}
 	return p
 }
@@ -148,50 +146,46 @@ func (p *progress) say(format string, args ...any) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.text = headline(fmt.Sprintf(format, args...))
-	if p.stop == nil {
-		p.stop, p.ended = make(chan struct{}), make(chan struct{})
-		go p.run(p.stop, p.ended)
+	if p.text = headline(fmt.Sprintf(format, args...)); p.stop == nil {
+		ended, end := context.WithCancel(context.Background())
+		var told sync.WaitGroup
+		told.Go(func() { p.tell(ended.Done()) })
+		p.stop = func() { end(); told.Wait() }
 	}
 }
 
-func (p *progress) run(stop <-chan struct{}, ended chan<- struct{}) {
-	defer close(ended)
+// tell shows what is being done until it has ended.
+func (p *progress) tell(ended <-chan struct{}) {
 	tick := time.NewTicker(progressEvery)
 	defer tick.Stop()
-	for {
+	for shown := false; ; {
 		select {
-		case <-stop:
+		case <-ended:
+			if shown {
+				fmt.Fprint(p.w, "\r\x1b[K")
+			}
 			return
 		case now := <-tick.C:
 			if since := now.Sub(p.begun); since >= progressAfter {
-				p.show(since)
+				p.mu.Lock()
+				text := p.text
+				p.mu.Unlock()
+				shown = true
+				end := fmt.Sprintf(" (%d s)", int(since.Seconds()))
+				fmt.Fprintf(p.w, "\r\x1b[K%s%s", cut(text, p.columns-1-len(end)), end)
 			}
 		}
 	}
 }
 
-func (p *progress) show(since time.Duration) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.shown = true
-	end := fmt.Sprintf(" (%d s)", int(since.Seconds()))
-	fmt.Fprintf(p.w, "\r\x1b[K%s%s", cut(p.text, p.columns-1-len(end)), end)
-}
-
 // done takes away what was shown. It may be called at any time, and again.
 func (p *progress) done() {
 	p.mu.Lock()
-	stop, ended := p.stop, p.ended
-	p.stop, p.ended = nil, nil
+	stop := p.stop
+	p.stop = nil
 	p.mu.Unlock()
 	if stop != nil {
-		close(stop)
-		<-ended
-	}
-	if p.shown {
-		p.shown = false
-		fmt.Fprint(p.w, "\r\x1b[K")
+		stop()
 	}
 }
 

@@ -53,9 +53,13 @@ func TestSummarizer(t *testing.T) {
 			run(t, exitDone, "verify", file)
 		}
 	}
-	run(t, exitUsage, "compact", "--summarizer", "nobody", "x.jsonl")
-	run(t, exitUsage, "compact", "--summarizer", "nobody/x", "x.jsonl")
-	run(t, exitUsage, "compact", "--base-url", "http://localhost", "x.jsonl")
+	file := filepath.Join(t.TempDir(), "s.jsonl")
+	if err := os.WriteFile(file, longSession(2, 3), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run(t, exitUsage, "compact", "--summarizer", "nobody", file)
+	run(t, exitUsage, "compact", "--summarizer", "nobody/x", file)
+	run(t, exitUsage, "compact", "--base-url", "http://localhost", file)
 }
 
 // TestSummarizerSame asks the model that the session's answers name.

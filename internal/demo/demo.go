@@ -89,11 +89,9 @@ func Open(c Config) (*Demo, error) {
 // OpenModel returns the model, whatever the name: there is no other one.
 func (d *Demo) OpenModel(string) (model.Model, error) { return d.Model, nil }
 
-// Environ returns an environment without what would change how the demo goes. Summaries are
-// those that clew makes without a model.
+// Environ returns an environment without what would change how the demo goes.
 func (d *Demo) Environ(environ []string) []string {
-	clean := slices.DeleteFunc(slices.Clone(environ), func(v string) bool { return strings.HasPrefix(strings.ToUpper(v), "CLEW_") })
-	return append(clean, "CLEW_SUMMARY_MODEL=none")
+	return slices.DeleteFunc(slices.Clone(environ), func(v string) bool { return strings.HasPrefix(strings.ToUpper(v), "CLEW_") })
 }
 
 // Close removes all that belongs to the demo.

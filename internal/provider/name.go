@@ -24,74 +24,69 @@ var ErrNoModel = errors.New("no model is chosen")
 
 // find returns the provider and the id that Name means.
 func (c Config) find() (p Provider, id string, err error) {
-	fail := func(hint, problem string, args ...any) (Provider, string, error) {
-		return Provider{}, "", &NameError{c.Name, fmt.Sprintf(problem, args...), hint}
-	}
+	const other = "another server is set under providers in the settings"
 	all := All(c.Settings)
-	before, id, ok := strings.Cut(strings.TrimSpace(c.Name), "/")
-	if !ok {
-		return c.findID(before, all)
-	}
-	if before == "" || id == "" {
-		return fail("write it as provider/model, such as anthropic/claude-sonnet-4-5", "it names no model")
-	}
-	if at := slices.IndexFunc(all, func(p Provider) bool { return p.is(before) }); at >= 0 {
-		return all[at], id, nil
-	}
-	if c.BaseURL != "" {
-		return chat(before, ""), id, nil
-	}
 	var names []string
 	for _, p := range all {
 		names = append(names, p.Name)
 	}
-	const other = "another server is set under providers in the settings"
-	if near := text.Nearest(before, names); near != "" {
-		return fail(fmt.Sprintf("did you mean %s/%s? %s", near, id, other), "the provider is not known")
-	}
-	return fail(fmt.Sprintf("there are %s; %s", strings.Join(names, ", "), other), "the provider is not known")
-}
-
-// findID finds the provider of a model that is named alone.
-func (c Config) findID(id string, all []Provider) (Provider, string, error) {
-	fail := func(problem, hint string) (Provider, string, error) {
-		return Provider{}, "", &NameError{c.Name, problem, hint}
-	}
-	if id == "" {
-		return fail("no model is named", "write it as provider/model, such as anthropic/claude-sonnet-4-5")
-	}
-	var found, names []string
-	near := ""
-	for _, m := range list(c.Catalogue, all) {
-		switch {
-		case m.Provider.Name == "":
-		case m.fits(id):
-			if !slices.Contains(found, m.Provider.Name) {
-				found = append(found, m.Provider.Name)
-			}
-		case m.loose():
-			if strings.HasPrefix(strings.ToLower(id), m.Info.Model) {
-				near = m.Provider.Name
-			}
-		default:
-			names = append(names, m.Info.Model)
+	before, id, ok := strings.Cut(strings.TrimSpace(c.Name), "/")
+	problem, hint := "", ""
+	switch at := slices.IndexFunc(all, func(p Provider) bool { return p.is(before) }); {
+	case !ok && before == "":
+		problem, hint = "no model is named", "write it as provider/model, such as anthropic/claude-sonnet-4-5"
+	case !ok:
+		id = before
+		p, problem, hint = c.maker(id, all)
+	case before == "" || id == "":
+		problem, hint = "it names no model", "write it as provider/model, such as anthropic/claude-sonnet-4-5"
+	case at >= 0:
+		p = all[at]
+	case c.BaseURL != "":
+		p = chat(before, "")
+	default:
+		problem, hint = "the provider is not known", fmt.Sprintf("there are %s; %s", strings.Join(names, ", "), other)
+		if near := text.Nearest(before, names); near != "" {
+			hint = fmt.Sprintf("did you mean %s/%s? %s", near, id, other)
 		}
 	}
-	switch len(found) {
-	case 1:
-		return all[slices.IndexFunc(all, func(p Provider) bool { return p.Name == found[0] })], id, nil
-	case 0:
-	default:
-		return fail("more than one provider has it", fmt.Sprintf("write it as %s/%s", strings.Join(found, "/"+id+" or "), id))
+	if problem != "" {
+		return p, "", &NameError{c.Name, problem, hint}
 	}
-	hint := "write it as provider/model, such as ollama/" + id
-	if near != "" {
-		hint = fmt.Sprintf("if there is such a model, write it as %s/%s", near, id)
+	return p, id, nil
+}
+
+// maker finds the provider of a model that is named alone.
+func (c Config) maker(id string, all []Provider) (_ Provider, problem, hint string) {
+	var found []Provider
+	var names, as []string
+	near := ""
+	for _, m := range list(c.Catalogue, all) {
+		switch name := m.Provider.Name + "/" + id; {
+		case m.Provider.Name == "":
+		case m.fits(id):
+			if !slices.Contains(as, name) {
+				found, as = append(found, m.Provider), append(as, name)
+			}
+		case !m.loose():
+			names = append(names, m.Info.Model)
+		case strings.HasPrefix(strings.ToLower(id), m.Info.Model):
+			near = name
+		}
+	}
+	hint = "write it as provider/model, such as ollama/" + id
+	switch {
+	case len(found) == 1:
+		return found[0], "", ""
+	case len(found) > 1:
+		return Provider{}, "more than one provider has it", "write it as " + strings.Join(as, " or ")
+	case near != "":
+		hint = "if there is such a model, write it as " + near
 	}
 	if like := text.Nearest(id, names); like != "" {
 		hint = fmt.Sprintf("did you mean %s? %s", like, hint)
 	}
-	return fail("the catalogue has no model of this name", hint)
+	return Provider{}, "the catalogue has no model of this name", hint
 }
 
 // Model is a model, or a family of models, of the catalogue.
