@@ -192,12 +192,7 @@ func (r *compactReport) apply(cmd *cobra.Command, f kept) error {
 func (r *compactReport) text(rep *report) {
 	pl := r.Plan
 	rep.row("session", "%s", r.File)
-	if r.Model != "" {
-		rep.row("model", "%s", r.Model)
-	}
-	if pl.Policy != compact.PresetClew {
-		rep.row("preset", "%s", pl.Policy)
-	}
+	rep.some("model", r.Model)
 	rep.window(pl, r.windowFrom)
 	rep.settled(r.Closed)
 	rep.before("before", pl)

@@ -253,18 +253,14 @@ func (r *dbReport) collected(rep *report) {
 	case r.DryRun:
 		word = "would delete"
 	case c.First:
-		rep.w.WriteString("nothing was deleted: there was no mark of a database. This one's is there now; run it again where no other one has its large output there\n")
+		rep.line("nothing was deleted: there was no mark of a database. This one's is there now; run it again where no other one has its large output there")
 		return
 	}
-	for i, g := range c.Content {
-		if i == maxListed {
-			rep.row("", "and %s more", number(int64(len(c.Content)-i)))
-			break
-		}
-		rep.row(g.Stored.Format(time.DateOnly), "%s, %s bytes: session %s of tenant %q", g.ID[:min(len(g.ID), 23)], number(g.Size), printable(g.Session), g.Tenant)
-	}
-	fmt.Fprintf(rep.w, "%s %s of content, %s bytes, and %s\n", word, count(int(c.Deleted), "piece"), number(c.Bytes), count(int(c.Measures), "measure"))
+	listed(rep, "", c.Content, func(g postgres.Garbage) string {
+		return fmt.Sprintf("%s, %s, %s bytes: session %s of tenant %q", g.Stored.Format(time.DateOnly), g.ID[:min(len(g.ID), 23)], number(g.Size), printable(g.Session), g.Tenant)
+	})
+	rep.line(word, " ", count(int(c.Deleted), "piece"), " of content, ", number(c.Bytes), " bytes, and ", count(int(c.Measures), "measure"))
 	if c.Open > 0 {
-		fmt.Fprintf(rep.w, "%s were left alone: they are open for writing\n", count(int(c.Open), "session"))
+		rep.line(count(int(c.Open), "session"), " were left alone: they are open for writing")
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/clew-dev/clew/internal/jsonx"
@@ -171,19 +172,11 @@ func kindOf(r message.Role) string {
 
 // messageLine says what a message says in one line; tail is the calls of an answer.
 func messageLine(m *message.Message) (text, tail string) {
-	text, tail = messageWords(m)
-	if text == "" && tail == "" {
-		text = "(empty)"
-	}
-	return text, tail
-}
-
-func messageWords(m *message.Message) (text, tail string) {
 	switch m.Role {
 	case message.RoleBashExecution:
 		return shellLine(m), ""
 	case message.RoleBranchSummary, message.RoleCompactionSummary:
-		return summaryLine(m.Summary), ""
+		text = summaryLine(m.Summary)
 	case message.RoleToolResult:
 		return resultLine(m), ""
 	case message.RoleCustom:
@@ -191,9 +184,8 @@ func messageWords(m *message.Message) (text, tail string) {
 		if m.CustomType != "" {
 			text = headline(m.CustomType) + ": " + text
 		}
-		return text, tail
 	case message.RoleSystem:
-		return systemLine(m), ""
+		text = systemLine(m)
 	case message.RoleAssistant:
 		text, tail = contentLine(m.Content)
 		switch m.StopReason {
@@ -204,10 +196,13 @@ func messageWords(m *message.Message) (text, tail string) {
 			}
 		default:
 		}
-		return text, tail
 	default:
-		return contentLine(m.Content)
+		text, tail = contentLine(m.Content)
 	}
+	if text == "" && tail == "" {
+		text = "(empty)"
+	}
+	return text, tail
 }
 
 func shellLine(m *message.Message) string {
@@ -240,25 +235,15 @@ func resultLine(m *message.Message) string {
 }
 
 func systemLine(m *message.Message) string {
-	parts := []string{}
+	added, removed := 0, 0
+	jsonx.Elements(m.ToolsAdded, func([]byte) bool { added++; return true })
+	jsonx.Elements(m.ToolsRemoved, func([]byte) bool { removed++; return true })
+	parts := []string{count(len(m.Sections), "section"), count(added, "tool") + " added", count(removed, "tool") + " removed"}
+	parts = slices.DeleteFunc(parts, func(p string) bool { return strings.HasPrefix(p, "0 ") })
 	if text := headline(m.Text()); text != "" {
-		parts = append(parts, text)
-	}
-	if n := len(m.Sections); n > 0 {
-		parts = append(parts, count(n, "section"))
-	}
-	if n := countElements(m.ToolsAdded); n > 0 {
-		parts = append(parts, count(n, "tool")+" added")
-	}
-	if n := countElements(m.ToolsRemoved); n > 0 {
-		parts = append(parts, count(n, "tool")+" removed")
+		parts = slices.Insert(parts, 0, text)
 	}
 	return strings.Join(parts, ", ")
-}
-
-func countElements(arr []byte) (n int) {
-	jsonx.Elements(arr, func([]byte) bool { n++; return true })
-	return n
 }
 
 // contentLine is the first line of the text of blocks, or of the thinking when

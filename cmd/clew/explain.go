@@ -257,12 +257,8 @@ func (e *explainReport) fates(ctx context.Context, s session.Store, leaf string)
 
 func (e *explainReport) text(rep *report) {
 	rep.row("session", "%s", e.File)
-	if e.Model != "" {
-		rep.row("model", "%s", e.Model)
-	}
-	if e.Failure != "" {
-		rep.row("fails", "%s", grouped(e.Failure))
-	}
+	rep.some("model", e.Model)
+	rep.some("fails", grouped(e.Failure))
 	if e.Plan != nil {
 		e.printPlan(rep)
 	}
@@ -270,9 +266,17 @@ func (e *explainReport) text(rep *report) {
 		rep.row("strategy", "%s: %s", printable(s.Name), s.Why)
 		rep.row("", "%s", s.String())
 	}
-	e.printCheckpoints(rep)
-	e.printPins(rep)
-	e.printCounts(rep)
+	e.printMarks(rep)
+	rep.row("path", "%s", count(e.Entries, "entry", "entries"))
+	fates := make([]compact.Fate, len(e.all))
+	for i, f := range e.all {
+		fates[i] = f.Fate
+	}
+	var lines []numberLine
+	for _, c := range tui.FateCounts(fates, number) {
+		lines = append(lines, numberLine{string(c.Kind), c.N, c.Text})
+	}
+	rep.numbers(lines)
 	if e.inWords {
 		printFates(rep, e.all)
 	}
@@ -280,9 +284,6 @@ func (e *explainReport) text(rep *report) {
 
 func (e *explainReport) printPlan(rep *report) {
 	pl := e.Plan
-	if pl.Policy != compact.PresetClew {
-		rep.row("preset", "%s", pl.Policy)
-	}
 	rep.window(pl, e.windowFrom)
 	rep.before("now", pl)
 	e.printTrigger(rep)
@@ -345,59 +346,37 @@ func printWould(rep *report, pl *compact.Plan) {
 	}
 }
 
-// printCheckpoints lists the newest checkpoints.
-func (e *explainReport) printCheckpoints(rep *report) {
+// printMarks lists the newest checkpoints, and the pins.
+func (e *explainReport) printMarks(rep *report) {
 	const most = 8
 	name, list := "checkpoint", e.Checkpoints
-	if n := len(list) - most; n > 0 {
-		rep.row(name, "%s", count(n, "earlier one"))
-		name, list = "", list[n:]
-	}
-	for _, c := range list {
-		line := short(c.Entry, maxID) + " " + c.Why.Words() + ": " + c.Kind + " " + c.Text
-		rep.row(name, "%s", cut(line, rep.columns-reportMargin))
-		name = ""
-	}
-}
-
-func (e *explainReport) printPins(rep *report) {
-	said := map[string]described{}
-	for _, f := range e.all {
-		if f.Pinned {
-			said[f.Entry] = f.said
-		}
-	}
-	name := "pins"
-	for _, id := range e.Pins {
-		text := short(id, maxID)
-		if d, ok := said[id]; ok {
-			text += " " + d.Kind + " " + d.line()
-		}
+	row := func(text string) {
 		rep.row(name, "%s", cut(text, rep.columns-reportMargin))
 		name = ""
 	}
+	if n := len(list) - most; n > 0 {
+		row(count(n, "earlier one"))
+		list = list[n:]
+	}
+	for _, c := range list {
+		row(short(c.Entry, maxID) + " " + c.Why.Words() + ": " + c.Kind + " " + c.Text)
+	}
+	name = "pins"
+	for _, id := range e.Pins {
+		text := short(id, maxID)
+		if at := slices.IndexFunc(e.all, func(f describedFate) bool { return f.Pinned && f.Entry == id }); at >= 0 {
+			text += " " + e.all[at].Kind + " " + e.all[at].Text
+		}
+		row(text)
+	}
 	if len(e.Pins) == 0 {
-		rep.row(name, "none")
+		row("none")
 	}
-}
-
-// printCounts says what became of the entries, and why.
-func (e *explainReport) printCounts(rep *report) {
-	rep.row("path", "%s", count(e.Entries, "entry", "entries"))
-	fates := make([]compact.Fate, len(e.all))
-	for i, f := range e.all {
-		fates[i] = f.Fate
-	}
-	var lines []numberLine
-	for _, c := range tui.FateCounts(fates, number) {
-		lines = append(lines, numberLine{string(c.Kind), c.N, c.Text})
-	}
-	rep.numbers(lines)
 }
 
 // printFates lists the fates, oldest entry first.
 func printFates(rep *report, all []describedFate) {
-	rep.w.WriteString("\n")
+	rep.line()
 	ids := make([]string, len(all))
 	for i, f := range all {
 		ids[i] = f.Entry
@@ -419,7 +398,6 @@ func printFates(rep *report, all []describedFate) {
 			line += "(" + strings.Join(by, ", ") + ") "
 		}
 		line += f.Kind + ": "
-		line += fit(f.said.Text, f.said.Tail, max(rep.columns-textWidth(line), 0))
-		rep.w.WriteString(strings.TrimRight(cut(line, rep.columns), " ") + "\n")
+		rep.line(cut(line+fit(f.said.Text, f.said.Tail, max(rep.columns-textWidth(line), 0)), rep.columns))
 	}
 }

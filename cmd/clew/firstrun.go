@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -17,12 +19,6 @@ import (
 	"github.com/clew-dev/clew/internal/settings"
 	"github.com/clew-dev/clew/internal/text"
 )
-
-// start is something that a first conversation can be held with.
-type start struct {
-	name, about string
-	take        func(context.Context) error
-}
 
 // errNoStart ends clew chat when the user chose nothing.
 var errNoStart = errors.New("no model was chosen; clew chat asks again, and clew chat --demo needs none")
@@ -44,40 +40,38 @@ func (fl *chatFlags) firstRun(ctx context.Context, cmd *cobra.Command) error {
 		return errors.New("chat: the system knows no folder for settings, so nothing can be kept; set HOME")
 	}
 	t.say("clew needs a model to talk to. Looking for servers on this machine ...")
-	var starts []start
+	var names, about []string
+	var take []func() error
+	add := func(name, what string, do func() error) {
+		names, about, take = append(names, cut(printable(name), 50)), append(about, what), append(take, do)
+	}
 	for _, f := range provider.Local(ctx, provider.All(s)) {
-		about := "on this machine"
+		what := "on this machine"
 		if f.Window > 0 {
-			about += ", a window of " + number(f.Window) + " tokens"
+			what += ", a window of " + number(f.Window) + " tokens"
 		}
 		name := f.Provider + "/" + f.Model
-		starts = append(starts, start{name, about, func(context.Context) error { return t.keep("model", name) }})
+		add(name, what, func() error { return t.keep("model", name) })
 	}
 	for _, m := range provider.Starters(s) {
-		starts = append(starts, start{vendors[m.Provider.Name], "with a key, " + m.Info.Model, func(ctx context.Context) error { return t.takeKey(ctx, m) }})
+		add(vendors[m.Provider.Name], "with a key, "+m.Info.Model, func() error { return t.takeKey(ctx, m) })
 	}
-	starts = append(starts, start{"Demo", "a scripted model on a small project: no key, no network", func(context.Context) error { fl.demo = true; return nil }})
-	wide := 0
-	for _, o := range starts {
-		wide = max(wide, textWidth(o.name))
-	}
+	add("Demo", "a scripted model on a small project: no key, no network", func() error { fl.demo = true; return nil })
+	wide := textWidth(slices.MaxFunc(names, func(a, b string) int { return textWidth(a) - textWidth(b) }))
 	t.say("")
-	for i, o := range starts {
-		t.say("%3d  %s  %s", i+1, pad(cut(printable(o.name), 50), min(wide, 50)), o.about)
+	for i, name := range names {
+		t.say("%3d  %s  %s", i+1, pad(name, wide), about[i])
 	}
 	t.say("\nMore are in docs/models.md. /model changes it later; Ctrl+D leaves.")
 	for {
-		line, err := t.ask(ctx, "Which one? [1] ")
+		line, err := t.ask(ctx, "Which one? [1] ", false)
 		if err != nil {
 			return err
 		}
-		if line == "" {
-			line = "1"
+		if n, err := strconv.Atoi(cmp.Or(line, "1")); err == nil && n >= 1 && n <= len(take) {
+			return take[n-1]()
 		}
-		if n, err := strconv.Atoi(line); err == nil && n >= 1 && n <= len(starts) {
-			return starts[n-1].take(ctx)
-		}
-		t.say("Type a number from 1 to %d.", len(starts))
+		t.say("Type a number from 1 to %d.", len(take))
 	}
 }
 
@@ -90,53 +84,37 @@ type teller struct {
 
 func (t *teller) say(format string, args ...any) { fmt.Fprintf(t.out, format+"\n", args...) }
 
-// ask reads a line. The end of the input, and an interruption, is errNoStart.
-func (t *teller) ask(ctx context.Context, prompt string) (string, error) {
+// ask reads a line, on a terminal one that is not shown if it is secret. The end of the input,
+// and an interruption, is errNoStart.
+func (t *teller) ask(ctx context.Context, prompt string, secret bool) (line string, err error) {
 	fmt.Fprint(t.out, prompt)
-	return t.wait(ctx, func() (string, error) { return readLine(t.in) })
-}
-
-// wait lets an interruption end what waits for the user.
-func (t *teller) wait(ctx context.Context, read func() (string, error)) (string, error) {
-	type answer struct {
-		line string
-		err  error
+	read := func() (string, error) { return readLine(t.in) }
+	if f, ok := t.in.(*os.File); ok && secret {
+		if before, err := term.GetState(int(f.Fd())); err == nil {
+			defer func() { _ = term.Restore(int(f.Fd()), before); t.say("") }() // also after an interruption
+			read = func() (string, error) {
+				key, err := term.ReadPassword(int(f.Fd()))
+				return string(key), err
+			}
+		}
 	}
-	got := make(chan answer, 1)
+	got := make(chan struct{})
+	var typed string
+	var failed error
 	go func() {
-		line, err := read()
-		got <- answer{line, err}
+		typed, failed = read()
+		close(got)
 	}()
 	select {
-	case a := <-got:
-		if errors.Is(a.err, io.EOF) {
-			t.say("")
-			a.err = errNoStart
-		}
-		return strings.TrimSpace(a.line), a.err
+	case <-got:
+		line, err = strings.TrimSpace(typed), failed
 	case <-ctx.Done():
+		err = io.EOF
+	}
+	if errors.Is(err, io.EOF) {
 		t.say("")
-		return "", errNoStart
+		err = errNoStart
 	}
-}
-
-// secret reads a line that is not shown.
-func (t *teller) secret(ctx context.Context, prompt string) (string, error) {
-	f, ok := t.in.(*os.File)
-	if !ok {
-		return t.ask(ctx, prompt)
-	}
-	before, err := term.GetState(int(f.Fd()))
-	if err != nil {
-		return t.ask(ctx, prompt)
-	}
-	defer func() { _ = term.Restore(int(f.Fd()), before) }() // also after an interruption
-	fmt.Fprint(t.out, prompt)
-	line, err := t.wait(ctx, func() (string, error) {
-		key, err := term.ReadPassword(int(f.Fd()))
-		return string(key), err
-	})
-	t.say("")
 	return line, err
 }
 
@@ -151,7 +129,7 @@ func (t *teller) takeKey(ctx context.Context, m provider.Model) error {
 		return err
 	}
 	for {
-		key, err := t.secret(ctx, fmt.Sprintf("Key for %s, or the name of the variable that has it (it is not shown): ", vendors[m.Provider.Name]))
+		key, err := t.ask(ctx, "Key for "+vendors[m.Provider.Name]+", or the name of the variable that has it (it is not shown): ", true)
 		if err != nil {
 			return err
 		}

@@ -149,17 +149,6 @@ func mistyped(cmd *cobra.Command, word string) (near bool) {
 	return near
 }
 
-func (r *recallReport) text(rep *report) {
-	switch {
-	case r.Search != nil:
-		r.printFound(rep)
-	case r.Steps != nil:
-		r.printSteps(rep)
-	default:
-		r.printRecalled(rep)
-	}
-}
-
 // roleNames are the words for roles, as other commands print them and as they stand
 // in the file.
 func roleNames() map[string]message.Role {
@@ -311,35 +300,39 @@ func (r *recallReport) find(cmd *cobra.Command, s *clew.Session, fl recallFlags)
 	return err
 }
 
-// printSteps prints a page of a stretch.
-func (r *recallReport) printSteps(rep *report) {
-	w, p := rep.w, rep.p
-	for _, step := range r.Steps.Lines {
-		w.WriteString(printable(step.String()) + "\n")
+func (r *recallReport) text(rep *report) {
+	switch {
+	case r.Search != nil:
+		r.printFound(rep)
+	case r.Steps != nil:
+		for _, step := range r.Steps.Lines {
+			rep.line(printable(step.String()))
+		}
+		rep.line(rep.p.paint(styleDim, count(r.Steps.Total, "entry", "entries")+r.Steps.Part("--offset %d continues")))
+	default:
+		r.printRecalled(rep)
 	}
-	line := count(r.Steps.Total, "entry", "entries") + r.Steps.Part("--offset %d continues")
-	w.WriteString(p.paint(styleDim, line) + "\n")
 }
 
 // printRecalled prints texts. One alone goes out as it is; on a terminal, control characters
 // are gone.
 func (r *recallReport) printRecalled(rep *report) {
-	w, p, screen := rep.w, rep.p, rep.screen
-	heads := len(r.Recalled) > 1 || screen
+	w := rep.w
+	heads := len(r.Recalled) > 1 || rep.screen
 	for i, e := range r.Recalled {
 		if i > 0 && heads {
-			w.WriteString("\n")
+			rep.line()
 		}
 		if heads {
-			w.WriteString(p.paint(styleBold, e.head()) + "\n")
-		}
-		text := e.Text
-		if screen {
-			text = printableText(text)
+			rep.line(rep.p.paint(styleBold, e.head()))
 		}
 		before, after := e.Frame("--offset %d")
 		if r.exact {
 			before, after = "", ""
+		}
+		text := e.Text
+		if rep.screen {
+			text = printableText(text)
 		}
 		w.WriteString(printableText(before) + text + printableText(after))
 		var notes string
@@ -354,7 +347,7 @@ func (r *recallReport) printRecalled(rep *report) {
 			notes = ""
 		}
 		if (heads || notes != "") && !strings.HasSuffix(text+after, "\n") {
-			w.WriteString("\n")
+			rep.line()
 		}
 		w.WriteString(notes)
 	}
@@ -374,19 +367,16 @@ func (e *recalledEntry) head() string {
 
 // printFound prints a page of hits.
 func (r *recallReport) printFound(rep *report) {
-	w, p := rep.w, rep.p
 	f := r.Search
-	columns := rep.columns
 	for _, h := range f.Hits {
 		what := kindOf(h.Role)
 		if len(h.Tools) > 0 && h.Role != message.RoleBashExecution {
 			what += " " + strings.Join(h.Tools, ", ")
 		}
-		head := p.paint(styleYellow, "#"+short(h.Entry, maxID)) + "  "
-		w.WriteString(head + cut(printable(fmt.Sprintf("turn %d  %s", h.Turn, what)), columns-len(h.Entry)-3) + "\n")
-		rep.wrap("    ", h.Snippet, columns)
-		for _, line := range h.Rest() {
-			rep.wrap("    ", line, columns)
+		head := rep.p.paint(styleYellow, "#"+short(h.Entry, maxID)) + "  "
+		rep.line(head, cut(printable(fmt.Sprintf("turn %d  %s", h.Turn, what)), rep.columns-textWidth(head)))
+		for _, line := range append([]string{h.Snippet}, h.Rest()...) {
+			rep.wrap("    ", line, rep.columns)
 		}
 	}
 	line := "found nothing"
@@ -404,9 +394,9 @@ func (r *recallReport) printFound(rep *report) {
 	if f.Partial > 0 {
 		line += "; " + count(f.Partial, "output") + " kept beside the file could not be searched whole"
 	}
-	w.WriteString(p.paint(styleDim, line) + "\n")
+	rep.line(rep.p.paint(styleDim, line))
 	if fewer := f.Narrow(askFor); fewer != "" {
-		w.WriteString(p.paint(styleDim, printable(fewer)) + "\n")
+		rep.line(rep.p.paint(styleDim, printable(fewer)))
 	}
 }
 

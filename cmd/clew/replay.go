@@ -281,12 +281,14 @@ func (fl *replayFlags) checkHTML() error {
 	if fl.html == "" {
 		return nil
 	}
-	if info, err := os.Stat(filepath.Dir(fl.html)); err != nil {
+	dir, err := os.Stat(filepath.Dir(fl.html))
+	file, ferr := os.Stat(fl.html)
+	switch {
+	case err != nil:
 		return usagef("--html %s: its folder: %s", fl.html, errorText(err))
-	} else if !info.IsDir() {
+	case !dir.IsDir():
 		return usagef("--html %s: %s is no folder", fl.html, filepath.Dir(fl.html))
-	}
-	if info, err := os.Stat(fl.html); err == nil && info.IsDir() {
+	case ferr == nil && file.IsDir():
 		return usagef("--html %s: that is a folder; name a file in it", fl.html)
 	}
 	return nil

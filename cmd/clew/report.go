@@ -70,6 +70,13 @@ func (r *report) row(name, format string, args ...any) {
 	r.wrap(first, fmt.Sprintf(format, args...), r.columns)
 }
 
+// some writes a row where there is something to say.
+func (r *report) some(name, text string) {
+	if text != "" {
+		r.row(name, "%s", text)
+	}
+}
+
 // sentence writes a text alone, broken likewise.
 func (r *report) sentence(format string, args ...any) {
 	r.wrap("", fmt.Sprintf(format, args...), r.wide)
@@ -155,8 +162,11 @@ func grouped(s string) string {
 	})
 }
 
-// window writes the window and what is left of it.
+// window writes the preset, where it is not clew's, the window and what is left of it.
 func (r *report) window(pl *compact.Plan, from string) {
+	if pl.Policy != compact.PresetClew {
+		r.row("preset", "%s", pl.Policy)
+	}
 	b := pl.Budget
 	r.row("window", "%s tokens%s, %s of them reserved for the answer: %s for the context",
 		number(b.Window), from, number(b.Reserve), number(b.Limit))
