@@ -56,8 +56,11 @@ func (fl *chatFlags) runUI(ctx context.Context, cmd *cobra.Command, c chat.Confi
 		if err != nil {
 			return err
 		}
-		if yes {
-			if s, err = trusted(ctx, c, s); err != nil {
+		if yes { // it is closed, and opened again with all that the project wants
+			if err = s.Trust(ctx); err == nil {
+				s, err = openChat(ctx, c)
+			}
+			if err != nil {
 				return err
 			}
 		}
@@ -105,14 +108,6 @@ type demoHost struct{ *chat.Host }
 func (h demoHost) Models() []rpc.ModelChoice {
 	s := h.Agent().State()
 	return []rpc.ModelChoice{{Name: s.Model, Window: s.Window, Ready: true}}
-}
-
-// trusted trusts the project of a session that is closed, and opens it again.
-func trusted(ctx context.Context, c chat.Config, s *chat.Host) (*chat.Host, error) {
-	if err := s.Trust(ctx); err != nil {
-		return nil, err
-	}
-	return openChat(ctx, c)
 }
 
 // askTrust asks whether a project is trusted.

@@ -155,10 +155,10 @@ func (t *teller) takeKey(ctx context.Context, m provider.Model) error {
 func (t *teller) keep(name, value string) error {
 	literal, err := json.Marshal(value)
 	if err == nil {
-		err = settings.SetInFile(t.userFile, name, literal)
+		err = settings.EditFile(t.userFile, func(data []byte) ([]byte, error) { return settings.SetMember(data, name, literal) })
 	}
 	if err != nil {
-		return fmt.Errorf("chat: keep the setting %s: %w", name, err)
+		return fmt.Errorf("chat: keep the setting %s in %s: %w", name, t.userFile, err)
 	}
 	t.say("Written to %s: %s is %s.", tilde(t.userFile), name, value)
 	return nil

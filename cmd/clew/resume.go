@@ -115,14 +115,10 @@ func resume(cmd *cobra.Command, name string, in transcript.Format, cwd string, k
 		path = asSaid(path)
 	}
 	small := session.NewMemory(h, path...)
-	log, err := session.NewLog(ctx, small, session.Options{})
-	if err != nil {
-		return nil, err
-	}
-	if _, err := compact.CloseOpenCalls(ctx, log); err != nil {
-		return nil, err
-	}
 	s, err := clew.OpenStore(ctx, small, clew.Config{Cwd: cwd})
+	if err == nil {
+		_, err = s.CloseOpenCalls(ctx)
+	}
 	if err != nil {
 		return nil, err
 	}

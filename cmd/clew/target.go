@@ -49,16 +49,23 @@ func findTarget(ctx context.Context, s session.Store, name string) (id string, l
 			found = append(found, l.TargetID)
 		}
 	}
-	switch len(found) {
-	case 0:
-		return id, labels, err
-	case 1:
-		return found[0], labels, nil
+	if len(found) > 0 {
+		id, err = onlyOne(name, "entries have this label", "give the id of one", found)
 	}
-	return "", nil, &session.Error{
-		Op: "get entry", Subject: name, Err: fmt.Errorf("%d entries have this label: %s", len(found), strings.Join(found[:min(4, len(found))], ", ")),
-		Hint: "give the id of one",
+	return id, labels, err
+}
+
+// onlyOne returns the entry that was found, where it is one.
+func onlyOne(name, several, hint string, found []string) (string, error) {
+	if len(found) == 1 {
+		return found[0], nil
 	}
+	const show = 4
+	list := strings.Join(found[:min(show, len(found))], ", ")
+	if len(found) > show {
+		list += ", ..."
+	}
+	return "", &session.Error{Op: "get entry", Subject: name, Err: fmt.Errorf("%d %s: %s", len(found), several, list), Hint: hint}
 }
 
 // labelsOf returns the labels of a session as they stand now, in the order in
@@ -150,21 +157,17 @@ type kept interface {
 // database, or - for standard input. To read, that may be a session of another
 // program. The caller closes it.
 func openSession(cmd *cobra.Command, name string, readOnly bool) (kept, error) {
-	if database.Is(name) {
+	switch {
+	case database.Is(name):
 		at, err := database.Parse(name)
 		if err != nil {
 			return nil, err
 		}
 		return openAddress(cmd, at, readOnly)
-	}
-	if readOnly {
+	case readOnly:
 		f, _, err := openAny(cmd, name)
-		if err != nil {
-			return nil, err
-		}
-		return f, nil
-	}
-	if name == "-" {
+		return opened(f, err)
+	case name == "-":
 		return nil, usagef("%s: standard input can't be changed; name a file", cmd.Name())
 	}
 	path, err := resolveSession(cmd.Context(), name)
@@ -174,15 +177,15 @@ func openSession(cmd *cobra.Command, name string, readOnly bool) (kept, error) {
 	if sessions.InOpenCode(path) {
 		return nil, readOnlyError(path)
 	}
-	f, err := jsonl.Open(cmd.Context(), path, jsonl.Options{Program: "clew " + cmd.Name()})
-	if err != nil {
-		return nil, err
-	}
-	return f, nil
+	return opened(jsonl.Open(cmd.Context(), path, jsonl.Options{Program: "clew " + cmd.Name()}))
 }
 
 func openAddress(cmd *cobra.Command, at database.Address, readOnly bool) (kept, error) {
-	s, err := database.Open(cmd.Context(), at, postgres.Options{ReadOnly: readOnly, Program: "clew " + cmd.Name()})
+	return opened(database.Open(cmd.Context(), at, postgres.Options{ReadOnly: readOnly, Program: "clew " + cmd.Name()}))
+}
+
+// opened keeps a nil pointer from becoming an interface that is not nil.
+func opened[S kept](s S, err error) (kept, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -210,9 +213,9 @@ func withSession(cmd *cobra.Command, name string, readOnly bool, do func(f kept)
 	defer f.Close()
 	r, err := do(f)
 	if err != nil {
-		return nil, err
+		r = nil
 	}
-	return r, nil
+	return r, err
 }
 
 // withLog is withSession for a command that appends to the session.
@@ -277,18 +280,16 @@ func resolveSession(ctx context.Context, name string) (string, error) {
 		all, _, err = everywhere(ctx, programsOf(name)...)
 		found = sessions.WithID(all, name)
 	}
-	if err != nil {
+	switch {
+	case err != nil:
 		return "", err
-	}
-	switch len(found) {
-	case 0:
+	case len(found) == 0:
 		return name, nil
-	case 1:
+	case len(found) == 1:
 		return found[0].Path, nil
 	}
 	return "", &session.Error{
-		Op: "open", Subject: name,
-		Err:  fmt.Errorf("%d sessions have ids with this beginning", len(found)),
+		Op: "open", Subject: name, Err: fmt.Errorf("%d sessions have ids with this beginning", len(found)),
 		Hint: "give more of the id, or the path; clew ls --all lists them",
 	}
 }
@@ -336,22 +337,10 @@ func findID(ctx context.Context, s session.Store, id string) (string, error) {
 			found = append(found, own(e.ID))
 		}
 	}
-	slices.Reverse(found) // oldest first
-	switch len(found) {
-	case 0:
+	if len(found) == 0 {
 		_, err := s.Get(ctx, id) // however the file spells it
 		return id, err
-	case 1:
-		return found[0], nil
 	}
-	const show = 4
-	list := strings.Join(found[:min(show, len(found))], ", ")
-	if len(found) > show {
-		list += ", ..."
-	}
-	return "", &session.Error{
-		Op: "get entry", Subject: id,
-		Err:  fmt.Errorf("%d entries have ids with this beginning: %s", len(found), list),
-		Hint: "give more of the id",
-	}
+	slices.Reverse(found) // oldest first
+	return onlyOne(id, "entries have ids with this beginning", "give more of the id", found)
 }

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"slices"
 	"strconv"
@@ -127,27 +126,23 @@ func (o *ownSettings) addToList(name string, items []string) error {
 // edit changes the user's settings, and takes them. What makes no settings is not written.
 func (o *ownSettings) edit(fn func([]byte) ([]byte, error)) error {
 	path := o.cfg.UserFile
-	fail := func(err error, hint string) error {
-		return &agent.Error{Op: "change the settings", Subject: path, Err: err, Hint: hint}
-	}
 	if path == "" {
-		return fail(errors.New("the system knows no folder for settings"), "set HOME")
+		return &agent.Error{Op: "change the settings", Err: errors.New("the system knows no folder for settings"), Hint: "set HOME"}
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	data, err := os.ReadFile(path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fail(err, "make it readable")
-	}
-	if data, err = fn(data); err != nil {
-		return fail(err, "look into the file")
-	}
-	set, err := o.load(data)
-	if err != nil {
+	var set *settings.Settings
+	err := settings.EditFile(path, func(data []byte) (_ []byte, err error) {
+		if data, err = fn(data); err == nil {
+			set, err = o.load(data)
+		}
+		return data, err
+	})
+	switch {
+	case errors.As(err, new(*settings.Error)):
 		return err
-	}
-	if err := settings.WriteFile(path, data); err != nil {
-		return fail(err, "check the permissions of the folder")
+	case err != nil:
+		return &agent.Error{Op: "change the settings", Subject: path, Err: err, Hint: "look into the file, and check its permissions and those of its folder"}
 	}
 	o.set = set
 	return nil

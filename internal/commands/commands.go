@@ -147,47 +147,34 @@ func (r *reader) project(dir string) {
 
 // folder reads commands and skills of a folder dir in the folder top.
 func (r *reader) folder(in fs.FS, dir, top string, from Source) {
-	commands, skills := path.Join(dir, "commands"), path.Join(dir, "skills")
-	for _, e := range entries(in, commands) {
-		name := path.Join(commands, e.Name())
-		if !e.IsDir() {
-			r.file(in, top, name, strings.TrimSuffix(e.Name(), ".md"), from, false)
-			continue
-		}
-		for _, sub := range entries(in, name) {
-			r.file(in, top, path.Join(name, sub.Name()), e.Name()+":"+strings.TrimSuffix(sub.Name(), ".md"), from, false)
+	for _, pattern := range []string{"commands/*.md", "commands/*/*.md", "skills/*/SKILL.md"} {
+		files, _ := fs.Glob(in, path.Join(dir, pattern)) // what can't be read has none
+		for _, name := range files[:min(len(files), maxEntries)] {
+			skill, folder := strings.HasPrefix(pattern, "skills"), path.Base(path.Dir(name))
+			command := strings.TrimSuffix(path.Base(name), ".md")
+			switch {
+			case skill:
+				command = folder
+			case strings.Count(pattern, "/") == 2:
+				command = folder + ":" + command
+			}
+			if !goodName().MatchString(command) {
+				continue
+			}
+			full := filepath.Join(top, filepath.FromSlash(name))
+			data, err := readFile(in, name)
+			if err != nil {
+				r.warn("%s is passed over: %v", full, err)
+				continue
+			}
+			c := parse(command, data)
+			c.Skill = skill
+			r.add(c, from, full)
 		}
 	}
-	for _, e := range entries(in, skills) {
-		r.file(in, top, path.Join(skills, e.Name(), "SKILL.md"), e.Name(), from, true)
-	}
-}
-
-func entries(in fs.FS, dir string) []fs.DirEntry {
-	list, _ := fs.ReadDir(in, dir) // what can't be read has none
-	return list[:min(len(list), maxEntries)]
 }
 
 var goodName = text.Pattern(`^[A-Za-z0-9][A-Za-z0-9_.-]*(:[A-Za-z0-9][A-Za-z0-9_.-]*)?$`)
-
-// file reads one file.
-func (r *reader) file(in fs.FS, top, name, command string, from Source, skill bool) {
-	if path.Ext(name) != ".md" || !goodName().MatchString(command) {
-		return
-	}
-	data, err := readFile(in, name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return // a folder without SKILL.md
-	}
-	full := filepath.Join(top, filepath.FromSlash(name))
-	if err != nil {
-		r.warn("%s is passed over: %v", full, err)
-		return
-	}
-	c := parse(command, data)
-	c.Skill = skill
-	r.add(c, from, full)
-}
 
 func readFile(in fs.FS, name string) (string, error) {
 	info, err := fs.Stat(in, name)

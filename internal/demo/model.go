@@ -146,36 +146,27 @@ func (m *Model) usage(req *wire.Request, size int64, blocks []message.Block) *me
 	return u
 }
 
-// errStopped is an error of the one who listens.
-type errStopped struct{ error }
-
 // say passes on an answer, word by word. It returns the text that was passed on.
 func (m *Model) say(ctx context.Context, blocks []message.Block, on func(model.Event) error) (said string, err error) {
-	emit := func(e model.Event) error {
-		if err := on(e); err != nil {
-			return errStopped{err}
-		}
-		return nil
-	}
 	if err := m.wait(ctx, firstWord); err != nil {
 		return "", err
 	}
 	for i, b := range blocks {
-		kind, text := model.EventText, b.Text
+		e, text := model.Event{Kind: model.EventText, Block: i}, b.Text
 		if b.Type == message.BlockToolCall {
-			if err := emit(model.Event{Kind: model.EventCall, Block: i, ID: b.ID, Name: b.Name}); err != nil {
+			if err := on(model.Event{Kind: model.EventCall, Block: i, ID: b.ID, Name: b.Name}); err != nil {
 				return said, err
 			}
-			kind, text = model.EventArguments, string(b.Arguments)
+			e.Kind, text = model.EventArguments, string(b.Arguments)
 		}
-		for _, word := range strings.SplitAfter(text, " ") {
+		for _, e.Text = range strings.SplitAfter(text, " ") {
 			if err := m.wait(ctx, 1); err != nil {
 				return said, err
 			}
-			if kind == model.EventText {
-				said += word
+			if e.Kind == model.EventText {
+				said += e.Text
 			}
-			if err := emit(model.Event{Kind: kind, Block: i, Text: word}); err != nil {
+			if err := on(e); err != nil {
 				return said, err
 			}
 		}
@@ -200,8 +191,8 @@ func (m *Model) wait(ctx context.Context, words int) error {
 
 // stopped is the error of an answer that did not come to its end.
 func (m *Model) stopped(ctx context.Context, op, said string, err error) error {
-	if s, ok := err.(errStopped); ok { //nolint:errorlint // it is made here, and not wrapped
-		return s.error
+	if ctx.Err() == nil {
+		return err // of the one who listens
 	}
 	e := m.fail(op, model.KindCanceled, fmt.Errorf("the answer was stopped: %w", context.Cause(ctx)))
 	if said != "" {

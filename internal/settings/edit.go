@@ -3,7 +3,6 @@ package settings
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -99,15 +98,17 @@ func addMember(v *hujson.Value, name string, value []byte, outer string) error {
 	return nil
 }
 
-// SetInFile writes a value, as JSON, under a name into a settings file, which need not be
-// there.
-func SetInFile(path, name string, value []byte) error {
+// EditFile changes the content of a settings file, which need not be there.
+func EditFile(path string, change func([]byte) ([]byte, error)) error {
 	data, err := os.ReadFile(path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		data, err = change(data)
 	}
-	if data, err = SetMember(data, name, value); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
+	if bad := (*Error)(nil); errors.As(err, &bad) && bad.File+bad.Var+bad.Flag == "" {
+		bad.File = path
+	}
+	if err != nil {
+		return err
 	}
 	return WriteFile(path, data)
 }
