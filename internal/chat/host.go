@@ -133,16 +133,18 @@ func folder(dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	info, err := os.Stat(abs)
-	switch {
+	bad := &agent.Error{Op: "open the project", Subject: abs, Hint: "name a folder that can be read"}
+	switch info, err := os.Stat(abs); {
 	case errors.Is(err, fs.ErrNotExist):
-		return "", &agent.Error{Op: "open the project", Subject: abs, Err: errors.New("there is no such folder"), Hint: "name one that is there"}
+		bad.Err = errors.New("there is no such folder")
 	case err != nil:
-		return "", &agent.Error{Op: "open the project", Subject: abs, Err: err, Hint: "name a folder that can be read"}
+		bad.Err = err
 	case !info.IsDir():
-		return "", &agent.Error{Op: "open the project", Subject: abs, Err: errors.New("it is no folder"), Hint: "name the folder that it is in"}
+		bad.Err, bad.Hint = errors.New("it is no folder"), "name the folder that it is in"
+	default:
+		return abs, nil
 	}
-	return abs, nil
+	return "", bad
 }
 
 func (c *Config) getenv(name string) string { return procgroup.Getenv(c.Environ, name) }

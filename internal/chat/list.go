@@ -1,7 +1,6 @@
 package chat
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -91,35 +90,45 @@ const (
 
 // Export implements rpc.Host. Keys, tokens and passwords are taken out.
 func (h *Host) Export(ctx context.Context, format, path string) (string, error) {
-	const op = "export"
-	a := h.Agent()
-	store, leaf := a.Session().Log().Store(), a.Session().Leaf()
-	if format == "" {
-		switch ext := strings.ToLower(filepath.Ext(path)); ext {
-		case "", ".html", ".htm":
-			format = formatHTML
-		case ".jsonl":
-			format = formatNative
-		default:
-			return "", &agent.Error{Op: op, Subject: path, Err: fmt.Errorf("the ending %s names no form", ext), Hint: "name one: " + strings.Join(exportFormats(), ", ")}
+	fail := func(subject string, err error, hint string) (string, error) {
+		return "", &agent.Error{Op: "export", Subject: subject, Err: err, Hint: hint}
+	}
+	formats := []string{formatHTML}
+	for _, f := range transcript.Formats() {
+		if f.Writable() {
+			formats = append(formats, string(f))
 		}
 	}
-	if !slices.Contains(exportFormats(), format) {
-		return "", &agent.Error{Op: op, Subject: format, Err: errors.New("there is no such form"), Hint: "there are " + strings.Join(exportFormats(), ", ")}
+	if format == "" {
+		ext := strings.ToLower(filepath.Ext(path))
+		if format = map[string]string{"": formatHTML, ".html": formatHTML, ".htm": formatHTML, ".jsonl": formatNative}[ext]; format == "" {
+			return fail(path, fmt.Errorf("the ending %s names no form", ext), "name one: "+strings.Join(formats, ", "))
+		}
+	}
+	if !slices.Contains(formats, format) {
+		return fail(format, errors.New("there is no such form"), "there are "+strings.Join(formats, ", "))
 	}
 	if path == "" {
-		path = "clew-" + h.cfg.Clock().Format("2006-01-02-150405") + endings(format)
+		ending := "." + format + ".json"
+		switch format {
+		case formatHTML:
+			ending = ".html"
+		case formatNative, "claude-code", "codex":
+			ending = ".jsonl"
+		}
+		path = "clew-" + h.cfg.Clock().Format("2006-01-02-150405") + ending
 	}
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(h.cfg.Dir, path)
 	}
 	out, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		if errors.Is(err, os.ErrExist) {
-			err = errors.New("the file is there already")
-		}
-		return "", &agent.Error{Op: op, Subject: path, Err: err, Hint: "take another name"}
+	if errors.Is(err, os.ErrExist) {
+		err = errors.New("the file is there already")
 	}
+	if err != nil {
+		return fail(path, err, "take another name")
+	}
+	store, leaf := h.Agent().Session().Log().Store(), h.Agent().Session().Leaf()
 	if format == formatHTML {
 		err = page.Write(ctx, out, store, leaf, page.Options{})
 	} else {
@@ -127,29 +136,9 @@ func (h *Host) Export(ctx context.Context, format, path string) (string, error) 
 	}
 	if err = errors.Join(err, out.Close()); err != nil {
 		_ = os.Remove(path) // what is there is not whole
-		return "", &agent.Error{Op: op, Subject: path, Err: err}
+		return fail(path, err, "")
 	}
 	return path, nil
-}
-
-func exportFormats() []string {
-	list := []string{formatHTML}
-	for _, f := range transcript.Formats() {
-		if f.Writable() {
-			list = append(list, string(f))
-		}
-	}
-	return list
-}
-
-func endings(format string) string {
-	switch {
-	case format == formatHTML:
-		return ".html"
-	case slices.Contains([]string{"pi", "claude-code", "codex"}, format):
-		return ".jsonl"
-	}
-	return "." + cmp.Or(format, "session") + ".json"
 }
 
 // Hooks implements rpc.Host.

@@ -121,49 +121,50 @@ func (h *Host) Models() []rpc.ModelChoice {
 	if err != nil {
 		return nil
 	}
-	set := h.settings()
-	var ready, rest []rpc.ModelChoice
-	now := h.Agent().State()
-	if now.Model != "" {
-		ready = append(ready, rpc.ModelChoice{Name: now.Model, Window: now.Window, Ready: true})
+	set, now := h.settings(), h.Agent().State()
+	var out []rpc.ModelChoice
+	add := func(c rpc.ModelChoice) {
+		switch at := slices.IndexFunc(out, func(o rpc.ModelChoice) bool { return o.Name == c.Name }); {
+		case c.Name == "":
+		case at < 0:
+			out = append(out, c)
+		case out[at].Input == 0:
+			out[at].Input, out[at].Output = c.Input, c.Output
+		}
 	}
+	add(rpc.ModelChoice{Name: now.Model, Window: now.Window, Ready: true})
 	if h.cfg.OpenModel == nil {
 		for _, f := range h.local.find(h.base, provider.All(set)) {
-			ready = append(ready, rpc.ModelChoice{Name: f.Provider + "/" + f.Model, Window: f.Window, Ready: true})
+			add(rpc.ModelChoice{Name: f.Provider + "/" + f.Model, Window: f.Window, Ready: true})
 		}
 	}
-	for _, m := range append(provider.Starters(set), provider.Models(known, set)...) {
-		// The name of a family is also that of its newest model, but for "claude-".
-		if m.Family = false; strings.HasSuffix(m.Info.Model, "-") {
-			continue
-		}
-		if info, ok := known.Lookup(m.Info.Provider, m.Info.Model); ok && m.Info.Window == 0 {
+	all := append(provider.Starters(set), provider.Models(known, set)...)
+	// The name of a family is also that of its newest model, but for "claude-".
+	all = slices.DeleteFunc(all, func(m provider.Model) bool { return strings.HasSuffix(m.Info.Model, "-") })
+	for _, ready := range []bool{true, false} {
+		for _, m := range all {
+			if m.Provider.Ready(h.getenv) != ready {
+				continue
+			}
 			id := m.Info.Model
-			m.Info, m.Info.Model = info, id // it may be known by its family
-		}
-		c := rpc.ModelChoice{Name: m.Name(), Window: m.Info.Window, Ready: m.Provider.Ready(h.getenv)}
-		if m.Info.Price != nil {
-			c.Input, c.Output = m.Info.Price.Input, m.Info.Price.Output
-		}
-		switch {
-		case c.Ready:
-			ready = append(ready, c)
-			continue
-		case m.Provider.Name == "":
-			c.Why = "name it with its provider: provider/" + m.Info.Model
-		case len(m.Provider.KeyEnv) > 0:
-			c.Why = "set " + strings.Join(m.Provider.KeyEnv, " or ") + " in the environment"
-		default:
-			c.Why = "the settings say no address of " + m.Provider.Name
-		}
-		rest = append(rest, c)
-	}
-	var out []rpc.ModelChoice
-	for _, c := range append(ready, rest...) {
-		if at := slices.IndexFunc(out, func(o rpc.ModelChoice) bool { return o.Name == c.Name }); at < 0 {
-			out = append(out, c)
-		} else if out[at].Input == 0 {
-			out[at].Input, out[at].Output = c.Input, c.Output
+			m.Family = false
+			if info, ok := known.Lookup(m.Info.Provider, id); ok && m.Info.Window == 0 {
+				m.Info, m.Info.Model = info, id // it may be known by its family
+			}
+			c := rpc.ModelChoice{Name: m.Name(), Window: m.Info.Window, Ready: ready}
+			if m.Info.Price != nil {
+				c.Input, c.Output = m.Info.Price.Input, m.Info.Price.Output
+			}
+			switch {
+			case ready:
+			case m.Provider.Name == "":
+				c.Why = "name it with its provider: provider/" + id
+			case len(m.Provider.KeyEnv) > 0:
+				c.Why = "set " + strings.Join(m.Provider.KeyEnv, " or ") + " in the environment"
+			default:
+				c.Why = "the settings say no address of " + m.Provider.Name
+			}
+			add(c)
 		}
 	}
 	return out

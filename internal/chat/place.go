@@ -69,25 +69,19 @@ func gitState(ctx context.Context, dir string) string {
 	if err != nil {
 		return "no repository"
 	}
-	branch, err := git("symbolic-ref", "--short", "-q", "HEAD")
-	if err != nil {
-		branch = "no branch"
-	} else {
-		branch = "branch " + branch
+	line := "no branch"
+	if branch, err := git("symbolic-ref", "--short", "-q", "HEAD"); err == nil {
+		line = oneLine("branch " + branch)
 	}
-	line := oneLine(branch)
 	if filepath.Clean(top) != filepath.Clean(dir) {
 		line += " of " + oneLine(top)
 	}
 	changed, err := git("status", "--porcelain", "--ignore-submodules=all")
-	switch n := strings.Count(changed, "\n") + 1; {
+	switch {
 	case err != nil:
 		return line
 	case changed == "":
 		return line + ", nothing changed since the last commit"
-	case n == 1:
-		return line + ", 1 file changed since the last commit"
-	default:
-		return fmt.Sprintf("%s, %d files changed since the last commit", line, n)
 	}
+	return line + ", " + text.Counted(strings.Count(changed, "\n")+1, "file") + " changed since the last commit"
 }
