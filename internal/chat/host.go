@@ -136,7 +136,7 @@ func folder(dir string) (string, error) {
 	bad := &agent.Error{Op: "open the project", Subject: abs, Hint: "name a folder that can be read"}
 	switch info, err := os.Stat(abs); {
 	case errors.Is(err, fs.ErrNotExist):
-		bad.Err = errors.New("there is no such folder")
+		bad.Err, bad.Hint = errors.New("there is no such folder"), "name one that is there"
 	case err != nil:
 		bad.Err = err
 	case !info.IsDir():
