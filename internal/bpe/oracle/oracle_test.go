@@ -130,15 +130,18 @@ func TestRecordedSessions(t *testing.T) {
 		t.Skip("no recorded sessions: set CLEW_CORPUS to their folder")
 	}
 	for _, p := range pairs(t) {
-		wrong := 0
-		for _, text := range texts {
-			if !p.agree(t, text) {
-				if wrong++; wrong > 20 {
-					t.FailNow()
+		t.Run(p.ours.Name(), func(t *testing.T) {
+			t.Parallel()
+			wrong := 0
+			for _, text := range texts {
+				if !p.agree(t, text) {
+					if wrong++; wrong > 20 {
+						t.FailNow()
+					}
 				}
 			}
-		}
-		t.Logf("%s: %d texts from %d files, %d bytes, %d differ", p.ours.Name(), len(texts), files, total, wrong)
+			t.Logf("%d texts from %d files, %d bytes, %d differ", len(texts), files, total, wrong)
+		})
 	}
 }
 
