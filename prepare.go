@@ -21,6 +21,7 @@ type Result struct {
 	Plan    *compact.Plan // says what was done and why, or why nothing was
 	Entries []string      // the ids of what was written, in order
 	Deleted []string      // files of Config.Cache that nothing in the context names any more
+	Closed  int           // the calls that CompactOptions.CloseOpenCalls has closed
 	// Warnings are what went wrong since the Result before and stopped nothing: a
 	// *HookError, a summary of a hook that was too large, output that could not be kept
 	// beside the log.
@@ -136,6 +137,9 @@ type CompactOptions struct {
 	// WillRetry says that a request which failed is to be sent again after the pass. It is for the hooks to know.
 	WillRetry bool
 	DryRun    bool // plans, hooks and summarizer included, and writes nothing
+	// CloseOpenCalls closes the calls that wait for a result as Session.CloseOpenCalls does, where there is a pass to
+	// make; without it they are a *PendingError. A dry run then plans without the hooks.
+	CloseOpenCalls bool
 }
 
 // Compact makes a pass now, even below the threshold. If there is nothing to remove it does nothing, and Result.Plan
@@ -146,9 +150,13 @@ func (s *Session) Compact(ctx context.Context, opt CompactOptions) (*Result, err
 		return nil, err
 	}
 	defer s.end()
-	snap, err := s.loadSendable(ctx, op)
+	snap, err := s.load(ctx)
 	if err != nil {
-		return nil, err
+		return nil, failed(op, "", err)
+	}
+	calls := compact.Pending(snap.Context.Items)
+	if len(calls) > 0 && !opt.CloseOpenCalls {
+		return nil, pendingError(op, calls)
 	}
 	policy := snap.Policy
 	policy.Instructions = cmp.Or(opt.Instructions, policy.Instructions)
@@ -164,13 +172,38 @@ func (s *Session) Compact(ctx context.Context, opt CompactOptions) (*Result, err
 	if len(opt.Omit) > 0 {
 		req.Reason = compact.Omission
 	}
+	if len(calls) > 0 {
+		plan, err := s.closeForPass(ctx, snap, req, opt.DryRun)
+		if err != nil || !plan.Act || opt.DryRun {
+			return &Result{Plan: plan}, failed(op, "", err)
+		}
+		if snap, err = s.load(ctx); err != nil {
+			return nil, failed(op, "", err)
+		}
+	}
 	r, snap, err := s.pass(ctx, snap, Event{WillRetry: opt.WillRetry}, req, opt.DryRun)
 	if err != nil {
 		return nil, failed(op, "", err)
 	}
 	s.provideFiles(ctx, snap)
 	r.Warnings = append(r.Warnings, s.takeWarnings()...)
+	r.Closed = len(calls)
 	return r, nil
+}
+
+// closeForPass closes open calls if the plan with their results is to act. Only a dry run asks
+// the summarizer for that plan, as the pass makes one anew.
+func (s *Session) closeForPass(ctx context.Context, snap *compact.Snapshot, req compact.Request, dryRun bool) (*compact.Plan, error) {
+	drafts := compact.Interrupted(snap.Context.Items, s.log.Now())
+	if !dryRun {
+		first := *req.Policy
+		first.Summarizer, req.Policy = nil, &first
+	}
+	plan, err := compact.Make(s.inside(ctx), snap.Preview(drafts...), req)
+	if err == nil && plan.Act && !dryRun {
+		_, err = s.append(ctx, true, drafts...)
+	}
+	return plan, err
 }
 
 // loadSendable is load where no call waits for its result.

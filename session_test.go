@@ -112,6 +112,36 @@ func TestPendingCalls(t *testing.T) {
 	}
 }
 
+// CompactOptions.CloseOpenCalls closes calls for a pass that is made, and for no other.
+func TestCompactClosesOpenCalls(t *testing.T) {
+	ctx := context.Background()
+	for _, turns := range []int{1, 14} {
+		s := grown(t, small(8_000), turns)
+		add(t, s, message.User("look", start), message.Assistant(start, message.ToolCallBlock("c1", "ls", []byte("{}"))))
+		leaf := s.Leaf()
+		opt := clew.CompactOptions{CloseOpenCalls: true, DryRun: true}
+		if r, err := s.Compact(ctx, opt); err != nil || r.Plan.Act != (turns > 1) || s.Leaf() != leaf {
+			t.Fatalf("%d turns, to see: %v, %+v", turns, err, r)
+		}
+		opt.DryRun = false
+		r, err := s.Compact(ctx, opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		calls, err := s.Context(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		asked := len(compact.Pending(calls))
+		if turns == 1 && (r.Plan.Act || r.Closed != 0 || s.Leaf() != leaf || asked != 1) {
+			t.Errorf("without a pass: %d closed, %d open, at %s", r.Closed, asked, s.Leaf())
+		}
+		if turns > 1 && (!r.Plan.Act || r.Closed != 1 || len(r.Entries) == 0 || asked != 0) {
+			t.Errorf("with a pass: %s, %d closed, %d open", r.Plan.Why, r.Closed, asked)
+		}
+	}
+}
+
 // TestBodyIsWhole: a prepared context gives a body that can be posted as it is, in the
 // form of each provider, and the same bytes again.
 func TestBodyIsWhole(t *testing.T) {

@@ -74,8 +74,6 @@ func runCompact(cmd *cobra.Command, name string, fl compactFlags) (result, error
 	if err != nil {
 		return nil, err
 	}
-	// With --out the plan is made of the original, so that nothing is written
-	// before it is known that there is one.
 	f, err := openSession(cmd, name, fl.dryRun || fl.out != "")
 	if err != nil {
 		return nil, err
@@ -87,32 +85,16 @@ func runCompact(cmd *cobra.Command, name string, fl compactFlags) (result, error
 	r := &compactReport{File: f.Path(), DryRun: fl.dryRun, Deleted: []string{}, reason: compact.Reason(fl.reason), whole: fl.showSummary}
 	began := time.Now()
 	r.pass.Cache, r.pass.KeepFiles = policy.settings.OffloadDir, fl.out != ""
-	asked := policy.Summarizer
-	if !fl.dryRun {
-		// The plan is only a first look then, and the pass asks the model.
-		policy.Summarizer = nil
-		if r.pass.Hooks, err = hooksFor(policy.settings, hook.SessionBeforeCompact, hook.SessionCompact, hook.SessionCompactFailed); err != nil {
-			return nil, err
-		}
-	}
-	pl, err := r.plan(cmd, f, policy, fl.counter)
-	if err != nil {
-		return nil, err
-	}
-	r.pass.Policy, r.pass.Provider, r.pass.Model = pl.Policy, pl.Model.Provider, pl.Model.ID
-	if r.pass.Policy.Summarizer = asked; fl.counter != counterHeuristic {
-		r.pass.Counter = fl.counter.of(pl.Model)
-	}
-	switch {
-	case fl.dryRun:
-		r.Closed = len(pl.closing)
-	case fl.out != "":
+	defer working(cmd, "compacting %s", r.File)()
+	if fl.dryRun {
+		err = r.plan(cmd, f, policy, fl.counter)
+	} else if err = r.config(cmd, f, policy, fl.counter); err == nil && fl.out == "" {
+		err = r.apply(cmd, f)
+	} else if err == nil {
 		var file *jsonl.File
 		if file, err = onFile(f); err == nil {
 			err = r.writeCopy(cmd, file, fl.out)
 		}
-	case r.Plan.Act:
-		err = r.apply(cmd, f)
 	}
 	if err != nil {
 		return nil, err
@@ -122,19 +104,42 @@ func runCompact(cmd *cobra.Command, name string, fl compactFlags) (result, error
 }
 
 // plan computes the plan without writing anything.
-func (r *compactReport) plan(cmd *cobra.Command, s session.Store, policy modelPolicy, counter counterFlag) (*planning, error) {
+func (r *compactReport) plan(cmd *cobra.Command, s session.Store, policy modelPolicy, counter counterFlag) error {
 	pl, err := newPlanning(cmd.Context(), s, policy, counter)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	r.Model, r.windowFrom = pl.modelName(), pl.windowFrom()
-	defer working(cmd, "compacting %s", count(len(pl.Path), "entry", "entries"))()
+	r.Model, r.windowFrom, r.Closed = pl.modelName(), pl.windowFrom(), len(pl.closing)
 	plan, err := pl.make(cmd.Context(), r.reason)
 	if err != nil {
-		return nil, &session.Error{Op: "compact", Subject: r.File, Err: err}
+		return &session.Error{Op: "compact", Subject: r.File, Err: err}
 	}
 	r.take(plan)
-	return pl, nil
+	return nil
+}
+
+// config says how the pass is made. It reads no more than the end of the session.
+func (r *compactReport) config(cmd *cobra.Command, s session.Store, policy modelPolicy, counter counterFlag) error {
+	ctx, leaf := cmd.Context(), ""
+	last, err := s.Last(ctx)
+	if err == nil && last != nil {
+		leaf = last.ID
+	}
+	var m session.Model
+	if err == nil {
+		m, err = session.ModelAt(ctx, s, leaf)
+	}
+	if err != nil {
+		return err
+	}
+	of, by := policy.at(last, m)
+	r.Model, r.windowFrom = modelName(m), windowFrom(by, m)
+	r.pass.Policy, r.pass.Provider, r.pass.Model = of, m.Provider, m.ID
+	if counter != counterHeuristic {
+		r.pass.Counter = counter.of(m)
+	}
+	r.pass.Hooks, err = hooksFor(policy.settings, hook.SessionBeforeCompact, hook.SessionCompact, hook.SessionCompactFailed)
+	return err
 }
 
 // take takes over what a plan says.
@@ -160,7 +165,7 @@ func (r *compactReport) writeCopy(cmd *cobra.Command, f *jsonl.File, out string)
 			}
 		}
 	}()
-	if _, err := clew.CopySpilled(cmd.Context(), f.Path(), out); err != nil || !r.Plan.Act {
+	if _, err := clew.CopySpilled(cmd.Context(), f.Path(), out); err != nil {
 		return err
 	}
 	copied, err := jsonl.Open(cmd.Context(), out, jsonl.Options{Program: "clew " + cmd.Name()})
@@ -176,16 +181,16 @@ func (r *compactReport) apply(cmd *cobra.Command, f kept) error {
 	if err != nil {
 		return err
 	}
-	if r.Closed, err = s.CloseOpenCalls(cmd.Context()); err != nil {
-		return err
-	}
-	done, err := s.Compact(cmd.Context(), clew.CompactOptions{Reason: r.reason})
+	done, err := s.Compact(cmd.Context(), clew.CompactOptions{Reason: r.reason, CloseOpenCalls: true})
 	if err != nil {
+		if rich := (*clew.Error)(nil); errors.As(err, &rich) && rich.Subject == "" {
+			rich.Subject = r.File
+		}
 		return err
 	}
 	warn(cmd, done.Warnings)
 	r.take(done.Plan)
-	r.Entries, r.Deleted = done.Entries, append(r.Deleted, done.Deleted...)
+	r.Closed, r.Entries, r.Deleted = done.Closed, done.Entries, append(r.Deleted, done.Deleted...)
 	return nil
 }
 

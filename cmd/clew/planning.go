@@ -32,21 +32,29 @@ func load(ctx context.Context, s session.Store, leaf string, model session.Model
 	}
 	l := &loaded{}
 	l.Snapshot, err = compact.Load(ctx, s, leaf, &compact.Setup{Model: model, Counter: counter.of, Policy: func(m session.Model) compact.Policy {
-		of, from := policy.of(m)
-		l.windowBy = from
-		if learnt := gatewayWindow(last); learnt > 0 && from != clew.WindowSet {
-			of.Window, l.windowBy = learnt, windowGateway
-		}
+		of, by := policy.at(last, m)
+		l.windowBy = by
 		return of
 	}})
 	return l, err
 }
 
+// at is of, where a session has come to an entry that may say how large the window is.
+func (p modelPolicy) at(last *session.Entry, m session.Model) (compact.Policy, string) {
+	of, by := p.of(m)
+	if learnt := gatewayWindow(last); learnt > 0 && by != clew.WindowSet {
+		of.Window, by = learnt, windowGateway
+	}
+	return of, by
+}
+
 // windowFrom says, for a report, how the window is known, where it was not given.
-func (l *loaded) windowFrom() string {
-	switch l.windowBy {
+func (l *loaded) windowFrom() string { return windowFrom(l.windowBy, l.Model) }
+
+func windowFrom(by string, m session.Model) string {
+	switch by {
 	case clew.WindowCatalogue:
-		return " (of " + printable(l.Model.ID) + ")"
+		return " (of " + printable(m.ID) + ")"
 	case clew.WindowPreset:
 		return " (as much as the preset uses)"
 	case clew.WindowAssumed:
@@ -90,7 +98,9 @@ func (p *planning) make(ctx context.Context, reason compact.Reason) (*compact.Pl
 }
 
 // modelName is the model as provider/id, "" where it is not known.
-func (p *planning) modelName() string { return strings.Trim(p.Model.Provider+"/"+p.Model.ID, "/") }
+func (p *planning) modelName() string { return modelName(p.Model) }
+
+func modelName(m session.Model) string { return strings.Trim(m.Provider+"/"+m.ID, "/") }
 
 // gatewayWindow returns the window to which a gateway kept a conversation last, 0 for another session. Upstreams may have
 // told it another one than the catalogue has.
