@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -162,6 +163,8 @@ func (f *inFile) hooks(n *node) error {
 	var hooks []hook.Config
 	for _, it := range n.list {
 		c := hook.Config{Dir: f.folder()}
+		// Programs that write settings leave out nothing: null is no value, as elsewhere in JSON.
+		it.kids = slices.DeleteFunc(it.kids, func(k *node) bool { return string(k.raw) == "null" })
 		if err := f.object(it, &c, nil); err != nil {
 			return err
 		}

@@ -190,6 +190,7 @@ func TestMistakes(t *testing.T) {
 		{`{"hooks": [{"event": "context", "command": "x"}, {"event": "contxt", "command": "x"}]}`, `:1: hooks[1]: hook x for contxt: there is no event "contxt"`},
 		{`{"hooks": [{"event": "context", "command": "x", "cmd": 1}]}`, `:1: hooks[0].cmd: there is no such setting; there are args, command`},
 		{`{"hooks": [{"event": "context"}]}`, "names no command"},
+		{`{"hooks": [{"event": "context", "command": null}]}`, "names no command"},
 		{`{"hooks": [{"event": "context", "command": "x", "timeout": "soon"}]}`, ":1: hooks[0].timeout: it must be a time above 0"},
 		{`{"hooks": [{"event": "context", "command": "x", "timeout": 0}]}`, "it must be a time above 0"},
 		{`{"trustProjectHooks": 5}`, ":1: trustProjectHooks: it must be true, false, or a list"},
@@ -361,7 +362,7 @@ func TestModelsPricesHooks(t *testing.T) {
 	write(t, p.user, `{
 		"models": {"anthropic/claude": {"window": "1M", "keep": "10%"}, "small": {"trigger": 20000, "reserve": "5%", "target": "30%"}},
 		"prices": {"small": {"input": 0.5, "output": 2, "cacheRead": 0.05, "cacheWrite": 0.6}},
-		"hooks": [{"event": "tool_result", "command": "redact", "args": ["-x"], "timeout": "5s", "env": ["A"], "required": true, "maxOutput": 100, "shell": false}],
+		"hooks": [{"event": "tool_result", "command": "redact", "args": ["-x"], "timeout": "5s", "env": ["A"], "required": true, "maxOutput": 100, "shell": null}],
 		"keep": 7000,
 	}`)
 	write(t, p.project, `{"window": 90000, "models": {"anthropic/claude": {"window": 500000}}}`)
