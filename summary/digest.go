@@ -262,8 +262,8 @@ func isRequest(s string) bool {
 	switch {
 	case s == "" || strings.HasPrefix(s, "[Request interrupted"):
 		return false
-	case strings.HasPrefix(s, "/") && !strings.ContainsAny(first[1:], "/.:") && len(rest) < longCommand:
-		return false // a slash command, or one with a few words to it; those of plugins have a colon and start work
+	case strings.HasPrefix(s, "/") && programCommands()[first[1:]] && len(rest) < longCommand:
+		return false // other slash commands are prompts that somebody wrote, and start work
 	case strings.HasPrefix(s, "<") && strings.HasSuffix(s, ">"):
 		tag, _, _ := strings.Cut(s[1:], ">")
 		if tag, _, _ = strings.Cut(tag, " "); strings.HasSuffix(s, "</"+tag+">") || strings.Contains(tag, "command-") {
@@ -272,6 +272,13 @@ func isRequest(s string) bool {
 	}
 	return strings.ContainsFunc(s, func(r rune) bool { return r >= 0x80 || r|0x20 >= 'a' && r|0x20 <= 'z' || r >= '0' && r <= '9' })
 }
+
+// programCommands are those that agents carry out themselves, without asking a model.
+var programCommands = text.Words(`
+	add-dir agents approvals bashes bug clear clone compact config context copy cost debug doctor effort exit export
+	fast feedback fork help hooks hotkeys ide keybindings login logout mcp memory model models name new permissions
+	plugin privacy-settings quit redo reload remote-control rename reset resume rewind scoped-models session sessions
+	settings share stats status statusline terminal-setup theme themes thinking tools tree undo upgrade usage vim`)
 
 // use says how much an identifier was used, later uses counting more.
 type use struct {

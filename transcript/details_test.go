@@ -3,6 +3,8 @@ package transcript_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -211,6 +213,34 @@ func TestWordsOfWire(t *testing.T) {
 	}
 	if strings.Join(words, ",") != "typed" || len(put) != 3 {
 		t.Errorf("the user's words %q, put in %q", words, put)
+	}
+}
+
+// What is nothing but a report of a program was typed by nobody, whatever program it is.
+func TestReportsAreNotTyped(t *testing.T) {
+	for text, typed := range map[string]bool{
+		"<ci-monitor-event>PR 12 has 3 new comments:\n- <b>a</b></ci-monitor-event>": false,
+		"\n<build_status id=\"7\">red</build_status>\n":                              false,
+		"<deploy-event>a</deploy-event>\n<deploy-event>b</deploy-event>":             false,
+		"<ci-monitor-event>PR 12</ci-monitor-event> Look at that.":                   true,
+		"Look: <ci-monitor-event>PR 12</ci-monitor-event>":                           true,
+		"<task-description>Mend the import.</task-description>":                      true,
+		"<event>Mend the import.</event>":                                            true,
+		"<ci-monitor-event>PR 12":                                                    true, "<>": true, "<": true, "</-event>": true, "<-event></-event>": true,
+	} {
+		if transcript.Typed(text) != typed {
+			t.Errorf("%q: typed %v", text, !typed)
+		}
+		for _, source := range []string{
+			`{"parentUuid":null,"sessionId":"s","type":"user","message":{"role":"user","content":%s},"uuid":"u1","timestamp":"2026-02-03T04:05:06.000Z"}`,
+			`[{"role":"user","content":%s}]`,
+		} {
+			quoted, _ := json.Marshal(text)
+			tr := read(t, fmt.Sprintf(source, quoted), transcript.ReadOptions{})
+			if m, err := tr.Entries[len(tr.Entries)-1].Message(); err != nil || m.UserWords() != typed {
+				t.Errorf("%s, %q: %+v, %v", tr.Format, text, m, err)
+			}
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/clew-dev/clew/message"
@@ -21,8 +22,23 @@ func (m marks) origin(b message.Block) message.Origin {
 				}
 			}
 		}
+		if report(s) {
+			return message.OriginInjected
+		}
 	}
 	return message.OriginUser
+}
+
+// reports are the last words of tags in which programs say what has happened.
+var reports = []string{"alert", "caveat", "event", "events", "feedback", "notice", "notification", "notifications", "reminder", "status", "update"}
+
+// report reports whether a text is nothing but elements such as <ci-monitor-event>: their names are of
+// several words. People write one element as well, so its name must say that it tells something.
+func report(s string) bool {
+	tag, _, _ := strings.Cut(strings.TrimPrefix(s, "<"), ">")
+	tag, _, _ = strings.Cut(tag, " ")
+	at := strings.LastIndexAny(tag, "-_")
+	return at > 0 && strings.HasPrefix(s, "<"+tag) && strings.HasSuffix(s, "</"+tag+">") && slices.Contains(reports, tag[at+1:])
 }
 
 // snapshotMark begins a summary of Gemini CLI.
