@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"text/template"
 
 	"github.com/spf13/cobra"
 
@@ -228,7 +230,16 @@ func (d *dumper) write(t replay.Text) {
 		kind = "recorded"
 	}
 	name := fmt.Sprintf("%s-%05d-%s-%s.txt", fileName(t.Session), t.Point, kind, t.Policy)
-	d.err = os.WriteFile(filepath.Join(d.folder, name), []byte(dumpText(t)), 0o600)
+	funcs := template.FuncMap{"share": measuredText, "list": func(title string, lines any) any { return map[string]any{"Title": title, "Lines": lines} }}
+	form, err := template.New("dump.tmpl").Funcs(funcs).ParseFS(helpTexts, "help/dump.tmpl")
+	var b bytes.Buffer
+	if err == nil {
+		err = form.Execute(&b, t)
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(d.folder, name), b.Bytes(), 0o600)
+	}
+	d.err = err
 }
 
 // fileName makes the end of a path the beginning of a file name.
@@ -239,41 +250,6 @@ func fileName(path string) string {
 		}
 		return r
 	}, filepath.Base(path))
-}
-
-func dumpText(t replay.Text) string {
-	var b strings.Builder
-	b.WriteString(t.Text)
-	s := t.Score
-	fmt.Fprintf(&b, "\n\n======== %s, point %d\n", t.Session, t.Point)
-	fmt.Fprintf(&b, "cCR %s  CR %s  IR %s  IR-c %s  trail %s  fresh %s  made up %s  plain %.2f  tokens %d\n",
-		measuredText(s.Contextual), measuredText(s.Recall), measuredText(s.Instructions), measuredText(s.Constraints),
-		measuredText(s.TrailF1), measuredText(s.Fresh), measuredText(s.Foreign), s.Plain, s.Tokens)
-	for _, list := range []struct {
-		title string
-		lines []string
-	}{
-		{"needed, and not there", s.Missed},
-		{"needed and there, but not in context", s.MissedContext},
-		{"sentences of the user that are missing", s.MissedSentences},
-		{"made up", s.ForeignIDs},
-		{"missing from the trail of files", stringsOf(s.MissedPairs)},
-		{"wrong in the trail of files", stringsOf(s.WrongPairs)},
-		{"not the last state", stringsOf(s.Stale)},
-	} {
-		if len(list.lines) > 0 {
-			fmt.Fprintf(&b, "\n== %s\n%s\n", list.title, strings.Join(list.lines, "\n"))
-		}
-	}
-	return b.String()
-}
-
-func stringsOf[T fmt.Stringer](list []T) []string {
-	var out []string
-	for _, v := range list {
-		out = append(out, v.String())
-	}
-	return out
 }
 
 // checkHTML looks whether the report can be written, before the long work.

@@ -122,7 +122,11 @@ func newRoot(args ...string) *cobra.Command {
 	color := "auto"
 	root.PersistentFlags().Var(choice{&color, []string{color, "always", "never"}}, "color", "use colours: auto, always or never")
 	root.SetFlagErrorFunc(flagError)
-	root.SetUsageTemplate(usageTemplate)
+	usage, err := helpTexts.ReadFile("help/usage.tmpl") // what help shows below a description
+	if err != nil {
+		panic(err) // it is part of the program
+	}
+	root.SetUsageTemplate(string(usage))
 	root.AddGroup(
 		&cobra.Group{ID: groupLook, Title: "Look at sessions:"},
 		&cobra.Group{ID: groupChange, Title: "Change sessions:"},
@@ -202,25 +206,6 @@ func newHelp() *cobra.Command {
 	}
 	return cmd
 }
-
-// usageTemplate is what help shows below a command's description.
-const usageTemplate = `Usage:
-  {{.UseLine}}{{if .HasExample}}
-
-Examples:
-{{.Example}}{{end}}{{$cmds := .Commands}}{{range $group := .Groups}}
-
-{{.Title}}{{range $cmds}}{{if and (eq .GroupID $group.ID) .IsAvailableCommand}}
-  {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}{{end}}{{if .HasAvailableLocalFlags}}
-
-Flags:
-{{.LocalFlags.FlagUsagesWrapped 78 | trimTrailingWhitespaces}}{{end}}{{if .HasAvailableInheritedFlags}}
-
-For every command:
-{{.InheritedFlags.FlagUsagesWrapped 78 | trimTrailingWhitespaces}}{{end}}{{if .HasAvailableSubCommands}}
-
-clew COMMAND --help says more about a command.{{end}}
-`
 
 func main() { os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -57,7 +56,7 @@ func (h *Host) Expand(ctx context.Context, text string) (rpc.Expanded, error) {
 		}
 	}
 	e := &expansion{h: h, ctx: ctx, guard: h.Agent().Guard()}
-	e.out.Text = replaceMatches(named(), text, e.match)
+	e.out.Text = named().ReplaceAllStringFunc(text, func(m string) string { return e.match(named().FindStringSubmatch(m)) })
 	if e.err != nil {
 		return rpc.Expanded{}, e.err
 	}
@@ -202,21 +201,4 @@ func (e *expansion) add(kind, name, text string) {
 
 func (e *expansion) note(format string, args ...any) {
 	e.out.Notes = append(e.out.Notes, fmt.Sprintf(format, args...))
-}
-
-// replaceMatches replaces each match by what fn makes of it and its groups.
-func replaceMatches(re *regexp.Regexp, s string, fn func([]string) string) string {
-	var b strings.Builder
-	last := 0
-	for _, at := range re.FindAllStringSubmatchIndex(s, -1) {
-		groups := make([]string, len(at)/2)
-		for i := range groups {
-			if at[2*i] >= 0 {
-				groups[i] = s[at[2*i]:at[2*i+1]]
-			}
-		}
-		b.WriteString(s[last:at[0]] + fn(groups))
-		last = at[1]
-	}
-	return b.String() + s[last:]
 }
