@@ -73,11 +73,19 @@ func (r *purgeReport) purge(cmd *cobra.Command, opt jsonl.PurgeOptions, yes bool
 			return err
 		}
 	}
-	opt.DryRun = true
-	if err := r.run(cmd, opt); err != nil {
+	run := func(dry bool) error {
+		defer working(cmd, "searching")()
+		opt.DryRun = dry
+		p, err := clew.Purge(cmd.Context(), r.File, opt)
+		if p != nil {
+			r.Purged = *p // with an error: what was overwritten before it
+		}
 		return err
 	}
+	err := run(true)
 	switch found := len(r.Places)+len(r.Removed) > 0; {
+	case err != nil:
+		return err
 	case !found && opt.ID == "" && len(r.Left) == 0:
 		return fmt.Errorf("purge %s: the text stands nowhere in it; look with clew context --full or clew tree --all, and name the entry", r.File)
 	case !found || r.DryRun:
@@ -88,17 +96,7 @@ func (r *purgeReport) purge(cmd *cobra.Command, opt jsonl.PurgeOptions, yes bool
 			return err
 		}
 	}
-	opt.DryRun = false
-	return r.run(cmd, opt)
-}
-
-func (r *purgeReport) run(cmd *cobra.Command, opt jsonl.PurgeOptions) error {
-	defer working(cmd, "searching")()
-	p, err := clew.Purge(cmd.Context(), r.File, opt)
-	if p != nil {
-		r.Purged = *p // with an error: what was overwritten before it
-	}
-	return err
+	return run(false)
 }
 
 // entryIn returns the whole id of an entry of a file.

@@ -29,7 +29,7 @@ type replayed struct {
 
 // text is the table, and what was not measured and why.
 func (played *replayed) text(rep *report) {
-	w, p, r := rep.w, rep.p, played.Report
+	w, r := rep.w, played.Report
 	free := r.Rows(false)
 	points, sessions := r.Count(false)
 	fmt.Fprintf(w, "%s in %s; %s tokens a text, a tail of %s.\n", count(points, "point"), count(sessions, "session"), number(int64(r.Budget)), number(int64(r.Tail)))
@@ -41,14 +41,14 @@ func (played *replayed) text(rep *report) {
 	kept, costs := replay.Columns(), replay.Columns()
 	kept = slices.DeleteFunc(kept, replay.Column.OfCost)
 	if lines := r.Lines(false); rep.wide >= wholeTable {
-		writeReplayTable(w, p, lines, costs)
+		writeReplayTable(rep, lines, costs)
 	} else {
-		writeReplayTable(w, p, lines[:len(free)], kept)
+		writeReplayTable(rep, lines[:len(free)], kept)
 		costs = costs[len(kept):]
 		lines = slices.DeleteFunc(lines, func(l replay.Line) bool { return l.Figure(costs[0], "", strconv.Itoa) == "" })
 		if len(lines) > 0 {
 			w.WriteString("\n")
-			writeReplayTable(w, p, lines, costs)
+			writeReplayTable(rep, lines, costs)
 		}
 	}
 	writeIntervals(rep, free)
@@ -66,7 +66,7 @@ func (played *replayed) text(rep *report) {
 	}
 	if n, of := r.Count(true); n > 0 {
 		fmt.Fprintf(w, "\nWhere the recorded program compacted itself (%s in %s), with as many tokens as its summary took:\n\n", count(n, "point"), count(of, "session"))
-		writeReplayTable(w, p, r.Lines(true), kept)
+		writeReplayTable(rep, r.Lines(true), kept)
 	}
 	writeReplayNotes(rep, r, played.in)
 }
@@ -104,21 +104,14 @@ func writeIntervals(rep *report, rows []replay.Row) {
 // writeReplayGates says where a policy, baselines aside, does not do what is asked of
 // every text.
 func writeReplayGates(w *bufio.Writer, rows []replay.Row) {
-	first := true
+	lead := "\n"
 	for i := range rows {
-		r := &rows[i]
-		if slices.Contains(replay.BaselineNames(), r.Policy) {
+		bad := rows[i].Gates.Missed()
+		if len(bad) == 0 || slices.Contains(replay.BaselineNames(), rows[i].Policy) {
 			continue
 		}
-		bad := r.Gates.Missed()
-		if len(bad) == 0 {
-			continue
-		}
-		if first {
-			w.WriteString("\n")
-			first = false
-		}
-		fmt.Fprintf(w, "%s: %s\n", printable(r.Policy), strings.Join(bad, ", "))
+		fmt.Fprintf(w, "%s%s: %s\n", lead, printable(rows[i].Policy), strings.Join(bad, ", "))
+		lead = ""
 	}
 }
 
@@ -147,19 +140,20 @@ func classText(classes [measure.NumClasses]measure.ClassScore) string {
 // keep and of what they cost.
 const wholeTable = 118
 
-func writeReplayTable(w *bufio.Writer, p painter, lines []replay.Line, columns []replay.Column) {
+func writeReplayTable(rep *report, lines []replay.Line, columns []replay.Column) {
 	const names = 14
+	wide := func(c replay.Column) int { return max(len(c.Title)+1, 5) }
 	head := pad("policy", names)
 	for _, c := range columns {
-		head += padLeft(c.Title, max(len(c.Title)+1, 5))
+		head += padLeft(c.Title, wide(c))
 	}
-	w.WriteString(p.paint(styleBold, head) + "\n")
+	rep.line(rep.p.paint(styleBold, head))
 	for _, l := range lines {
 		text := pad(l.Policy, names)
 		for _, c := range columns {
-			text += padLeft(l.Figure(c, "-", func(n int) string { return number(int64(n)) }), max(len(c.Title)+1, 5))
+			text += padLeft(l.Figure(c, "-", func(n int) string { return number(int64(n)) }), wide(c))
 		}
-		w.WriteString(strings.TrimRight(text, " ") + "\n")
+		rep.line(text)
 	}
 }
 
