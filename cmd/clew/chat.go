@@ -275,11 +275,11 @@ func (fl *chatFlags) runRPC(ctx context.Context, cmd *cobra.Command, c chat.Conf
 	if words != "" {
 		return usagef("chat: --rpc takes no prompt; the other program sends it")
 	}
-	d, err := fl.takeDemo(cmd, &c)
+	end, err := fl.takeDemo(cmd, &c)
 	if err != nil {
 		return err
 	}
-	defer d.end()
+	defer end()
 	srv := rpc.NewServer(&leaving{ctx, cmd.OutOrStdout()})
 	c.Events = srv.Event
 	s, err := openChat(ctx, c)
@@ -300,14 +300,11 @@ func (fl *chatFlags) runRPC(ctx context.Context, cmd *cobra.Command, c chat.Conf
 	return err
 }
 
-// aDemo is the demo, where it was asked for.
-type aDemo struct{ *demo.Demo }
-
 // takeDemo lets the model of the demo answer, where that is asked for: at a pace that can be
-// read along, where somebody does.
-func (fl *chatFlags) takeDemo(cmd *cobra.Command, c *chat.Config) (aDemo, error) {
+// read along, where somebody does. end takes the demo away.
+func (fl *chatFlags) takeDemo(cmd *cobra.Command, c *chat.Config) (end func(), err error) {
 	if !fl.demo {
-		return aDemo{}, nil
+		return func() {}, nil
 	}
 	dc := demo.Config{}
 	if isTerminal(cmd.OutOrStdout()) {
@@ -315,15 +312,8 @@ func (fl *chatFlags) takeDemo(cmd *cobra.Command, c *chat.Config) (aDemo, error)
 	}
 	d, err := demo.Open(dc)
 	if err != nil {
-		return aDemo{}, err
+		return nil, err
 	}
 	c.Dir, c.Home, c.UserFile, c.Environ, c.OpenModel = d.Dir, d.Home, d.UserFile, d.Environ(os.Environ()), d.OpenModel
-	return aDemo{d}, nil
-}
-
-// end takes the demo away.
-func (d aDemo) end() {
-	if d.Demo != nil {
-		_ = d.Close() // its folder is a temporary one
-	}
+	return func() { _ = d.Close() }, nil // its folder is a temporary one
 }

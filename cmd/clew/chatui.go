@@ -29,11 +29,11 @@ func (fl *chatFlags) runUI(ctx context.Context, cmd *cobra.Command, c chat.Confi
 	if !fl.print && !fl.screenReader && (!isTerminal(in) || !isTerminal(out)) {
 		return usagef("chat: %w", tui.ErrNoTerminal)
 	}
-	d, err := fl.takeDemo(cmd, &c)
+	end, err := fl.takeDemo(cmd, &c)
 	if err != nil {
 		return err
 	}
-	defer d.end()
+	defer end()
 	queue := agent.NewEventQueue()
 	c.Events = queue.Send
 	s, err := openChat(ctx, c)
@@ -194,11 +194,11 @@ func (fl *chatFlags) runPrint(ctx context.Context, cmd *cobra.Command, c chat.Co
 		c.Interactive = true
 		return fl.runUI(ctx, cmd, c, "")
 	}
-	d, err := fl.takeDemo(cmd, &c)
+	end, err := fl.takeDemo(cmd, &c)
 	if err != nil {
 		return err
 	}
-	defer d.end()
+	defer end()
 	if words+input == "" {
 		return usagef("chat: there is no prompt; give one as an argument or on the standard input")
 	}
@@ -273,11 +273,11 @@ func howToGoOn(s *chat.Host) string {
 func (p *printer) refusals() {
 	for _, r := range p.refused {
 		text := "refused, because clew could not ask: " + printable(r.Tool.Line) + " (" + printable(r.Why) + ")"
-		for _, rule := range r.Rules {
+		for i, rule := range r.Rules {
+			if i == 0 {
+				text += "; to allow it:"
+			}
 			text += " --allow " + shellWord(printable(rule))
-		}
-		if len(r.Rules) > 0 {
-			text = strings.Replace(text, ") --allow", "); to allow it: --allow", 1)
 		}
 		fmt.Fprintf(p.errOut, "clew: %s\n", text)
 	}

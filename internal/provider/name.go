@@ -144,9 +144,10 @@ func Models(c *model.Catalogue, s *settings.Settings) []Model {
 	with := Config{Catalogue: c, Settings: s}
 	seen := map[string]bool{}
 	for i := range out {
-		seen[out[i].Name()] = true
-		if info := with.info(out[i].Provider, out[i].Info.Model); info != nil && !out[i].Family {
-			out[i].Info.Window, out[i].Info.Price = info.Window, info.Price
+		m := &out[i]
+		seen[m.Name()] = true
+		if info := with.info(m.Provider, m.Info.Model); info != nil && !m.Family {
+			m.Info.Window, m.Info.Price = info.Window, info.Price
 		}
 	}
 	names := slices.AppendSeq(slices.Collect(maps.Keys(s.Models)), maps.Keys(s.Prices))
@@ -154,16 +155,19 @@ func Models(c *model.Catalogue, s *settings.Settings) []Model {
 	for _, name := range slices.Compact(append(names, s.Model)) {
 		before, id, _ := strings.Cut(name, "/")
 		at := slices.IndexFunc(all, func(p Provider) bool { return p.is(before) })
-		if at < 0 || id == "" || seen[all[at].Name+"/"+id] {
+		if at < 0 || id == "" {
 			continue
 		}
-		seen[all[at].Name+"/"+id] = true
-		info, _ := c.Lookup(all[at].Name, id)
+		m := Model{Provider: all[at]}
 		if own := with.info(all[at], id); own != nil {
-			info = *own
+			m.Info = *own
+		} else {
+			m.Info, _ = c.Lookup(all[at].Name, id)
 		}
-		info.Provider, info.Model = all[at].Name, id
-		out = append(out, Model{Provider: all[at], Info: info})
+		if m.Info.Provider, m.Info.Model = all[at].Name, id; !seen[m.Name()] {
+			seen[m.Name()] = true
+			out = append(out, m)
+		}
 	}
 	return out
 }
