@@ -17,6 +17,7 @@ import (
 // node is an entry in the making.
 type node struct {
 	parent *node
+	place  int // among the nodes: a parent stands before its children
 	id     string
 	key    string // what the id is made of; unique in the source where it has ids
 	at     time.Time
@@ -64,7 +65,7 @@ func (b *builder) note(c Class, kind string, line int, example, what string) {
 
 // add puts a node behind parent, which is nil for a root.
 func (b *builder) add(parent *node, n *node) *node {
-	n.parent = parent
+	n.parent, n.place = parent, len(b.nodes)
 	if parent != nil {
 		parent.kids++
 	}

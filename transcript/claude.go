@@ -150,14 +150,13 @@ func (c *claude) parent(f fields, line int) *node {
 	return n
 }
 
-// follows reports whether a node is behind another on a path.
+// follows reports whether a node is behind another on a path. It goes back no further than
+// to where the other was added.
 func (n *node) follows(other *node) bool {
-	for ; n != nil; n = n.parent {
-		if n == other {
-			return true
-		}
+	for n != nil && n.place > other.place {
+		n = n.parent
 	}
-	return false
+	return n == other
 }
 
 func (c *claude) user(line int, f fields, task bool) {
