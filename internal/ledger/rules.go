@@ -153,9 +153,11 @@ func thirdPerson(w string) bool {
 // "the report should list every host". What "it" or "we" should do is about the matter at
 // hand, and with "maybe" it is a guess.
 func requires(words []string) bool {
-	for i := 1; i+1 < len(words); i++ {
-		named := !pronouns()[words[i-1]] && !thisStart()[words[0]] && !slices.Contains(words[:i], "what") && (i < 2 || words[i-2] != "these" && words[i-2] != "those")
-		if named && (words[i] == "should" || words[i] == "shouldn't") {
+	for i := 1; i+1 < len(words) && words[i-1] != "what"; i++ {
+		if words[i] != "should" && words[i] != "shouldn't" {
+			continue
+		}
+		if !pronouns()[words[i-1]] && !thisStart()[words[0]] && (i < 2 || words[i-2] != "these" && words[i-2] != "those") {
 			return !onceWord.in("", words[i+1:]) && !hasWord(words, guessWord())
 		}
 	}
