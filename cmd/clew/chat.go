@@ -247,25 +247,21 @@ const leaveAfter = 500 * time.Millisecond
 
 // Write implements io.Writer.
 func (l *leaving) Write(data []byte) (int, error) {
-	written := make(chan struct{})
-	data = bytes.Clone(data) // it may be written when the caller uses it again
-	var did struct {
+	type did struct {
 		n   int
 		err error
 	}
+	written, late := make(chan did, 1), make(chan struct{})
+	data = bytes.Clone(data) // it may be written when the caller uses it again
 	go func() {
-		did.n, did.err = l.to.Write(data)
-		close(written)
+		n, err := l.to.Write(data)
+		written <- did{n, err}
 	}()
+	defer context.AfterFunc(l.ctx, func() { time.AfterFunc(leaveAfter, func() { close(late) }) })()
 	select {
-	case <-written:
-		return did.n, did.err
-	case <-l.ctx.Done():
-	}
-	select {
-	case <-written:
-		return did.n, did.err
-	case <-time.After(leaveAfter):
+	case d := <-written:
+		return d.n, d.err
+	case <-late:
 		return 0, errors.New("nobody reads what is written")
 	}
 }

@@ -236,14 +236,14 @@ func (r *dbReport) text(rep *report) {
 		rep.w.WriteString("the key is worthless now; gateways that run may take it for half a minute more\n")
 	}
 	for _, s := range r.Sessions {
-		fmt.Fprintf(rep.w, "%s: session %s, %s", rep.p.paint(styleBold, printable(s.File)), printable(s.ID), count(s.Entries, "entry", "entries"))
+		line := rep.p.paint(styleBold, printable(s.File)) + ": session " + printable(s.ID) + ", " + count(s.Entries, "entry", "entries")
 		if s.Outputs > 0 {
-			fmt.Fprintf(rep.w, ", %s of large output", count(s.Outputs, "piece"))
+			line += ", " + count(s.Outputs, "piece") + " of large output"
 		}
 		if s.Lost > 0 {
-			fmt.Fprintf(rep.w, "; of %s the whole output is missing or damaged", count(s.Lost, "message"))
+			line += "; of " + count(s.Lost, "message") + " the whole output is missing or damaged"
 		}
-		rep.w.WriteString("\n")
+		rep.line(line)
 	}
 }
 

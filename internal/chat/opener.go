@@ -3,9 +3,7 @@ package chat
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -125,15 +123,12 @@ func (o *opener) saveWindows() error {
 		return err
 	}
 	all := model.NewWindows(o.cfg.Clock)
-	if old, err := os.ReadFile(o.windowsFile()); err == nil {
-		_ = json.Unmarshal(old, all) // what can't be read is not kept
-	} else if !errors.Is(err, fs.ErrNotExist) {
-		return err
+	old, _ := os.ReadFile(o.windowsFile())
+	_ = json.Unmarshal(old, all) // what can't be read is not kept
+	if err = json.Unmarshal(data, all); err == nil {
+		data, err = json.Marshal(all)
 	}
-	if err := json.Unmarshal(data, all); err != nil {
-		return err
-	}
-	if data, err = json.Marshal(all); err != nil {
+	if err != nil {
 		return err
 	}
 	return settings.WriteFile(o.windowsFile(), data)
