@@ -322,17 +322,17 @@ func windowOf(provider, model string, all int64, by map[string]int64) int64 {
 	if all > 0 {
 		return all
 	}
-	var names []string
-	for name := range by {
-		if strings.HasPrefix(model, name) {
-			names = append(names, name)
+	longest, window := -1, int64(0) // the longest name is the most exact
+	for name, n := range by {
+		if strings.HasPrefix(model, name) && len(name) > longest {
+			longest, window = len(name), n
 		}
 	}
-	if len(names) > 0 { // the longest is the most exact
-		return by[slices.MaxFunc(names, func(a, b string) int { return len(a) - len(b) })]
+	if longest < 0 {
+		i, _ := catalogue.Default().Lookup(provider, model)
+		window = i.Window
 	}
-	i, _ := catalogue.Default().Lookup(provider, model)
-	return i.Window
+	return window
 }
 
 // traffic adds up what a gateway has done.

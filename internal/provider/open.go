@@ -111,34 +111,26 @@ func (c Config) info(p Provider, id string) *model.Info {
 			served = f.Window
 		}
 	}
-	said := c.said(p, id, served)
-	if said == nil && served > 0 {
-		info, _ := c.Catalogue.Lookup(p.Name, id)
-		info.Window = served
-		return &info
+	maker := cmp.Or(p.messages, p.Name)
+	info, _ := c.Catalogue.Lookup(maker, id)
+	info.Window = cmp.Or(served, info.Window)
+	if c.Settings != nil {
+		over := c.Settings.Overrides()
+		for _, name := range []string{maker, p.Name, p.alias} {
+			price, priced := c.Settings.Price(name, id)
+			window := cmp.Or(over[name+"/"+id], over[id]).Window
+			if name == "" || !priced && window == 0 {
+				continue
+			}
+			if priced {
+				info.Price = &model.Price{Input: price.Input, Output: price.Output, CacheRead: price.CacheRead, CacheWrite: price.CacheWrite}
+			}
+			info.Window = cmp.Or(window, info.Window)
+			return &info
+		}
 	}
-	return said
-}
-
-// said is what the settings say of a model whose server serves a window, 0 for one that is
-// not known.
-func (c Config) said(p Provider, id string, served int64) *model.Info {
-	if c.Settings == nil {
+	if served == 0 {
 		return nil
 	}
-	for _, name := range []string{cmp.Or(p.messages, p.Name), p.Name, p.alias} {
-		price, priced := c.Settings.Price(name, id)
-		over := c.Settings.Overrides()
-		window := cmp.Or(over[name+"/"+id], over[id]).Window
-		if !priced && window == 0 || name == "" {
-			continue
-		}
-		info, _ := c.Catalogue.Lookup(cmp.Or(p.messages, p.Name), id)
-		if priced {
-			info.Price = &model.Price{Input: price.Input, Output: price.Output, CacheRead: price.CacheRead, CacheWrite: price.CacheWrite}
-		}
-		info.Window = cmp.Or(window, served, info.Window)
-		return &info
-	}
-	return nil
+	return &info
 }
