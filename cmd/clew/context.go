@@ -278,11 +278,7 @@ func (c *contextSize) write(rep *report) {
 }
 
 func (c *contextReport) text(rep *report) {
-	ids := make([]string, len(c.Messages))
-	for i, m := range c.Messages {
-		ids[i] = m.ID
-	}
-	n := shortest(ids, 8)
+	n := shortestOf(c.Messages, func(m *contextMessage) string { return m.ID })
 	fact := func(name, format string, args ...any) {
 		rep.line(rep.p.paint(styleDim, pad(name, 12)), cut(printable(fmt.Sprintf(format, args...)), rep.wide-12))
 	}

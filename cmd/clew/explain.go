@@ -377,11 +377,7 @@ func (e *explainReport) printMarks(rep *report) {
 // printFates lists the fates, oldest entry first.
 func printFates(rep *report, all []describedFate) {
 	rep.line()
-	ids := make([]string, len(all))
-	for i, f := range all {
-		ids[i] = f.Entry
-	}
-	n := shortest(ids, 8)
+	n := shortestOf(all, func(f *describedFate) string { return f.Entry })
 	for _, f := range all {
 		line := pad(short(f.Entry, n), n) + "  " + pad(string(f.Fate.Fate), 10) + "  "
 		var by []string

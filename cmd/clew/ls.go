@@ -214,11 +214,11 @@ func (l *sessionList) text(rep *report) {
 	// Where all have one folder, it says nothing, but in a list of all projects.
 	oneCwd := !l.all && same(func(s listedSession) string { return s.Cwd })
 	full := slices.ContainsFunc(l.Sessions, func(s listedSession) bool { return s.Tokens > 0 })
-	ids, programs := make([]string, len(l.Sessions)), 0 // columns of the longest name
-	for i, s := range l.Sessions {
-		ids[i], programs = s.ID, max(programs, len(s.Program))
+	programs := 0 // columns of the longest name
+	for _, s := range l.Sessions {
+		programs = max(programs, len(s.Program))
 	}
-	n := min(shortest(ids, 8), 13) // ids of Codex begin with the time
+	n := min(shortestOf(l.Sessions, func(s *listedSession) string { return s.ID }), 13) // ids of Codex begin with the time
 	for _, s := range l.Sessions {
 		facts := rep.p.paint(styleDim, clock(s.found.Last)) + "  " + rep.p.paint(styleYellow, pad(short(s.ID, n), n)) + "  "
 		if !oneProgram {

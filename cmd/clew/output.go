@@ -318,6 +318,15 @@ func shortest(ids []string, least int) int {
 	return min(n, maxID)
 }
 
+// shortestOf is shortest for the ids of some values.
+func shortestOf[T any](all []T, id func(*T) string) int {
+	ids := make([]string, len(all))
+	for i := range all {
+		ids[i] = id(&all[i])
+	}
+	return shortest(ids, 8)
+}
+
 // maxID is how much of an id is shown at most: a UUID is shown whole.
 const maxID = 36
 

@@ -73,14 +73,11 @@ func (s *shownTree) text(rep *report) {
 		line += ", format version " + strconv.Itoa(v)
 	}
 	rep.line(rep.p.paint(styleDim, line))
-	leaf, ids, hidden := s.leaf, make([]string, len(s.nodes)), len(s.nodes)
+	leaf, hidden := s.leaf, len(s.nodes)
 	if leaf >= 0 && !s.nodes[leaf].shown { // it is marked at what is shown of its path
 		leaf = s.Above[leaf]
 	}
-	for i := range s.nodes {
-		ids[i] = s.nodes[i].ID
-	}
-	n := shortest(ids, 8)
+	n := shortestOf(s.nodes, func(n *treeNode) string { return n.ID })
 	for r := range s.Rows() {
 		hidden--
 		s.nodes[r.Node].row(rep, r, n, r.Node == leaf)

@@ -78,7 +78,7 @@ func Open(c Config) (*Demo, error) {
 	}
 	d := &Demo{
 		Dir: filepath.Join(root, "cookbook"), Home: home.Home{Dir: filepath.Join(root, "data")}, UserFile: filepath.Join(root, "settings.json"),
-		Model: NewModel(ModelConfig{Pace: c.Pace, Clock: c.Clock}), root: root,
+		Model: NewModel(c.Pace, c.Clock), root: root,
 	}
 	if err := os.CopyFS(d.Dir, cookbook()); err != nil {
 		return nil, errors.Join(fmt.Errorf("demo: its project can't be written: %w", err), d.Close())

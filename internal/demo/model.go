@@ -36,21 +36,13 @@ type Model struct {
 	last  string // the request before this one, as it was sent
 }
 
-// ModelConfig changes a Model. The zero value answers at once.
-type ModelConfig struct {
-	// Pace is the time that each word takes. Default: 0, none.
-	Pace time.Duration
-	// Clock is that of the answers. Default: time.Now.
-	Clock func() time.Time
-}
-
-// NewModel returns a model.
-func NewModel(c ModelConfig) *Model {
-	if c.Clock == nil {
-		c.Clock = time.Now
+// NewModel returns a model that takes so much time for each word, on a clock; nil is time.Now.
+func NewModel(pace time.Duration, clock func() time.Time) *Model {
+	if clock == nil {
+		clock = time.Now
 	}
 	// Calls have ids that no other run has given in the same session.
-	return &Model{pace: c.Pace, clock: c.Clock, name: fmt.Sprintf("demo_%x", c.Clock().UnixNano())}
+	return &Model{pace: pace, clock: clock, name: fmt.Sprintf("demo_%x", clock().UnixNano())}
 }
 
 // Info implements model.Model.

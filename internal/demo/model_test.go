@@ -29,7 +29,7 @@ func request(texts ...string) *model.Request {
 }
 
 func TestUsage(t *testing.T) {
-	m := NewModel(ModelConfig{})
+	m := NewModel(0, nil)
 	ctx := context.Background()
 	one, err := m.Complete(ctx, request("hello"))
 	if err != nil {
@@ -53,7 +53,7 @@ func TestUsage(t *testing.T) {
 }
 
 func TestTooLarge(t *testing.T) {
-	_, err := NewModel(ModelConfig{}).Complete(context.Background(), request(strings.Repeat("word ", Window)))
+	_, err := NewModel(0, nil).Complete(context.Background(), request(strings.Repeat("word ", Window)))
 	e := (*model.Error)(nil)
 	if !errors.Is(err, model.ErrOverflow) || !errors.As(err, &e) || e.Overflow.Limit != Window || e.Overflow.Asked <= Window {
 		t.Errorf("got %v, want an overflow with its numbers", err)
@@ -64,7 +64,7 @@ func TestTooLarge(t *testing.T) {
 func TestStream(t *testing.T) {
 	pieces := map[int]string{}
 	done := 0
-	resp, err := NewModel(ModelConfig{}).Stream(context.Background(), request("why does the check fail?"), func(e model.Event) error {
+	resp, err := NewModel(0, nil).Stream(context.Background(), request("why does the check fail?"), func(e model.Event) error {
 		switch e.Kind {
 		case model.EventText, model.EventArguments:
 			pieces[e.Block] += e.Text
@@ -95,7 +95,7 @@ func TestStream(t *testing.T) {
 }
 
 func TestStreamStops(t *testing.T) {
-	m := NewModel(ModelConfig{Pace: 2 * time.Millisecond})
+	m := NewModel(2*time.Millisecond, nil)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	said := ""
@@ -121,7 +121,7 @@ func TestStreamStops(t *testing.T) {
 
 func TestPace(t *testing.T) {
 	start := time.Now()
-	resp, err := NewModel(ModelConfig{Pace: time.Millisecond}).Complete(context.Background(), request("hello"))
+	resp, err := NewModel(time.Millisecond, nil).Complete(context.Background(), request("hello"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +133,7 @@ func TestPace(t *testing.T) {
 func TestWithoutTools(t *testing.T) {
 	r := request("find out why check.sh fails")
 	r.Tools = nil
-	resp, err := NewModel(ModelConfig{}).Complete(context.Background(), r)
+	resp, err := NewModel(0, nil).Complete(context.Background(), r)
 	if err != nil || len(resp.Message.ToolCalls()) > 0 || !strings.Contains(resp.Text(), "no tools") {
 		t.Errorf("got %q, %v", resp.Text(), err)
 	}
@@ -142,7 +142,7 @@ func TestWithoutTools(t *testing.T) {
 // TestSameCall: what brings nothing is not tried for ever.
 func TestSameCall(t *testing.T) {
 	r := request("find out why check.sh fails")
-	m := NewModel(ModelConfig{})
+	m := NewModel(0, nil)
 	for i := 0; ; i++ {
 		resp, err := m.Complete(context.Background(), r)
 		if err != nil {
