@@ -75,7 +75,7 @@ func whatItSays(s string) says {
 		return saysNothing
 	case text.TableRow(s):
 		return saysRow
-	case leadsOver(s), announces(s), goesOn(s):
+	case leadsOver(s), announces(s), doing().MatchString(s):
 		return saysNext
 	case strings.HasSuffix(s, "?") || supposes.MatchString(s):
 		return saysSupposed

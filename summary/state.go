@@ -2,7 +2,9 @@ package summary
 
 import (
 	"cmp"
+	"fmt"
 	"iter"
+	"path"
 	"slices"
 	"strings"
 	"unicode"
@@ -143,22 +145,17 @@ func (d *digest) currentUser() (q Quote, ok bool) {
 }
 
 // substantial tells a request from an "ok".
-func substantial(s string) bool { return letters(s, 3, unicode.IsLetter) >= 16 }
+func substantial(s string) bool { return letters(s, 3, unicode.IsLetter) >= 16 && !ledger.Assents(s) }
 
 // lastOrder returns the last words of the user where they are a short order: "commit it" and not "go on".
 func (d *digest) lastOrder() (q Quote, ok bool) {
 	for _, u := range slices.Backward(d.users) {
 		if isRequest(u.Text) {
-			words := strings.FieldsFunc(strings.ToLower(u.Text), func(r rune) bool { return !unicode.IsLetter(r) && r != '\'' })
-			return u, len(words) > 1 && !substantial(u.Text) && slices.ContainsFunc(words, func(w string) bool { return len(w) > 3 && !assent()[w] })
+			return u, letters(u.Text, 3, unicode.IsLetter) > 4 && !substantial(u.Text) && !ledger.Assents(u.Text)
 		}
 	}
 	return q, false
 }
-
-// assent are the words with which a user lets the agent go on with what it proposed.
-var assent = text.Words(`okay please thanks thank great nice cool good perfect lgtm fine sure yeah yep ahead continue
-	proceed keep going that this those them both option first second again retry next with then just right correct awesome`)
 
 // letters counts the characters of a short text that count, those of scripts without spaces
 // between words so many times.
@@ -304,154 +301,134 @@ func (d *digest) askedFor() func(string) bool {
 	return func(s string) bool { s = plain(s); return s == first || s == now }
 }
 
-// done offers what is finished, each with what shows it: commits, checks that pass,
-// todos that are done. Newest first.
+// done offers what is finished, each with what shows it: commits, checks that pass and that no later one covers,
+// todos that are done, what was published. Newest first.
 func (d *digest) done() []piece {
 	var out []piece
-	add := func(order int, l Line) { out = append(out, d.statement(kindDone, l, order)) }
-	commits := 0
-	for _, c := range slices.Backward(d.led.Commits) {
-		i := d.place(c.Entry)
-		if i < 0 && d.prev != nil || commits == maxDone {
-			continue // stands in the earlier summary, as far as that had room
-		}
-		commits++
-		add(10*i, d.line(strings.TrimSpace(d.words.commit+c.Hash)+": "+c.Subject, c.Entry))
+	add := func(entry string, t string, of int) {
+		out = append(out, d.statement(kindDone, d.line(t, entry), 10*d.place(entry)+of))
 	}
-	changed := -1 // where a file was changed last
-	for _, f := range d.led.Files {
-		if f.State != ledger.StateRead && scratch(f.Path, kindModified) == kindModified && !strings.Contains(f.Path, "/.claude/") {
-			changed = max(changed, d.place(f.Entry))
-		}
+	for _, c := range d.led.Commits[max(0, len(d.led.Commits)-maxDone):] {
+		add(c.Entry, strings.TrimSpace(d.words.commit+c.Hash)+": "+c.Subject, 0)
 	}
+	changed := d.codeChanged()
 	passed := map[ledger.Check]int{}
 	for _, c := range slices.Backward(d.led.Commands) {
-		if c.Check == "" || c.Status != ledger.StatusOK || passed[c.Check] == 2 {
+		i := d.place(c.Entry)
+		if c.Check == "" || c.Status != ledger.StatusOK || c.Retired || passed[c.Check] > 0 && i < changed || passed[c.Check] == 2 {
 			continue
 		}
-		if i := d.place(c.Entry); i >= 0 && (passed[c.Check] == 0 || i >= changed) {
-			passed[c.Check]++
-			t := "`" + c.Text + "`" + d.words.passes
-			if i < changed {
-				t += d.words.since
-			}
-			t += d.counted(i)
-			add(10*i+1, d.line(t, c.Entry))
+		passed[c.Check]++
+		t := "`" + c.Text + "`" + d.words.passes
+		if i < changed {
+			t += d.words.since
 		}
+		add(c.Entry, t+d.counted(i), 1)
 	}
-	out = append(out, d.lookedUp()...)
 	todos := 0
 	for _, t := range slices.Backward(d.led.Todos) {
 		if t.Status == ledger.TodoDone && todos < maxDone {
 			todos++
-			add(10*d.place(t.Entry)+2, d.line(t.Text, t.Entry))
+			add(t.Entry, t.Text, 2)
 		}
+	}
+	asked := 0
+	for _, oc := range slices.Backward(d.led.Outcomes) {
+		if oc.Asked {
+			if asked++; asked > 1 {
+				continue
+			}
+		}
+		add(oc.Entry, strings.TrimSuffix("`"+oc.Command+"`: "+oc.Said, ": "), 3)
+	}
+	if call, ref := d.handedIn(); strings.Contains(strings.ToLower(call), "submit") {
+		out = append(out, d.statement(kindDone, Line{Text: "`" + clipName(shownCommand(redact.Text(call), d.in.Cwd), 160) + "`", Ref: ref}, 10*len(d.msgs)))
+	}
+	standing, _ := d.standing()
+	out = append(out, d.numbered(kindDone, standing)...)
+	for i := range standing {
+		out[len(out)-1-i].order = 10 * len(d.msgs) // it is so now
 	}
 	slices.SortStableFunc(out, func(a, b piece) int { return cmp.Compare(b.order, a.order) })
 	for i, l := range slices.Backward(d.before().Done) {
-		if cmd, ok := passing(l.Text); ok && slices.ContainsFunc(d.led.Commands, func(c ledger.Command) bool { return c.Text == cmd }) {
-			continue // the ledger knows better how that ended
-		}
-		add(10*(i-len(d.prev.Done)), l)
-	}
-	return out
-}
-
-// branchName matches a line of git branch, which sets names in by two, and the name that it prints alone.
-var (
-	branchName = text.Pattern(`^(?:[*+] |  )[\w.-][/\w.-]*(?: -> \S+)?$|^Deleted branch `)
-	bareName   = text.Pattern(`^[\w.-][/\w.-]*$`)
-)
-
-// asksState finds the commands that ask how things stand or change it for others, each by
-// its first words, and answer the lines in which git says so. What else such a command
-// prints, or another that ran with it, tells nothing of the state.
-var (
-	asksState = text.Pattern(`\b(?:git (?:status|branch|push)|gh (?:pr|run|release) (?:view|checks|create|merge))\b`)
-	// These match the commands after which an earlier answer says nothing any more.
-	changesTree   = text.Pattern(`\bgit (?:-C \S+ )?(?:commit|add|reset|restore|checkout|switch|stash|merge|rebase|pull|rm|mv|cherry-pick|revert|apply|am)\b`)
-	changesBranch = text.Pattern(`\bgit (?:-C \S+ )?(?:checkout|switch|worktree|branch +-)|\bgh pr checkout\b`)
-	changesHub    = text.Pattern(`\bgit (?:-C \S+ )?push\b|\bgh (?:pr|run|release) (?:merge|create|close|edit|rerun|ready|delete)\b`)
-
-	answers = text.Pattern(`^(?:## |On branch |HEAD detached|Your branch |nothing to commit|\* \S|[MADRCU?]{1,2} +(?:\S+|".*")$|(?:modified|new file|deleted|both modified): |` +
-		`Everything up-to-date|\W{0,3}\[(?:new|rejected|remote)|(?:\S+\.\.+\S+ +)?\S+ +-> |error: |fatal: )`)
-)
-
-// lookedUp offers what the commands that ask how things stand answered last.
-func (d *digest) lookedUp() []piece {
-	var out []piece
-	seen := map[string]bool{}
-	tree, branch, hub := false, false, false // what was changed since
-	for i := len(d.msgs) - 1; i >= 0 && len(out) < 4; i-- {
-		m := d.msgs[i]
-		tree = tree || len(m.done) > 0
-		if !m.ran() {
-			continue
-		}
-		command := m.op.Command
-		asks, rest := "", ""
-		if at := asksState().FindStringIndex(command); at != nil {
-			asks, rest = command[at[0]:at[1]], command[at[1]:]
-		}
-		over := false
-		switch {
-		case asks == "git branch":
-			over = branch || changesBranch().MatchString(rest)
-		case asks == "git status":
-			over = tree || changesTree().MatchString(rest)
-		case strings.HasSuffix(asks, "view") || strings.HasSuffix(asks, "checks"):
-			over = tree || hub || changesHub().MatchString(rest)
-		}
-		tree, branch, hub = tree || changesTree().MatchString(command), branch || changesBranch().MatchString(command), hub || changesHub().MatchString(command)
-		if asks == "" || over || seen[asks] || m.IsError {
-			continue
-		}
-		seen[asks] = true
-		said := ""
-		for line := range m.printed() {
-			if line = tellsState(asks, m.op.Command, strings.TrimRight(line, " \r")); line == "" || forbidden(line) {
-				continue
-			}
-			if said += " | " + clipName(line, 120); len(said) > 200 {
-				break
-			}
-		}
-		if said != "" {
-			t := "`" + asks + "`: " + clipName(said[3:], maxStatement-40)
-			out = append(out, d.statement(kindDone, Line{Text: t, Ref: m.ref}, 10*i+4))
+		if !d.told(l.Text) {
+			out = append(out, d.statement(kindDone, l, 10*(i-len(d.prev.Done))))
 		}
 	}
 	return out
 }
 
-// hubState matches the lines in which gh tells of the state of a pull request, a run or a release, and hubMember the
-// members of its JSON that do.
-var (
-	hubState  = text.Pattern(`^(?:title|state|draft|number|url|mergeable|conclusion|status|tag)[:\t]|\s(?:pass|fail|pending|skipping)\s+\d|^https://\S+/(?:pull|issues|actions|releases|tag)/\S+$|^\W{0,2} ?(?:Merged|Closed|Squashed and merged|Rebased and merged|All checks|Some checks)\b`)
-	hubMember = text.Pattern(`("(?:number|state|title|url|isDraft|mergeable|conclusion|status)") ?: ?(?:"(?:[^"\\]|\\.){1,90}"|\d+|true|false)`)
-)
-
-// tellsState returns what a line that a command prints tells of the state, "" for nothing.
-func tellsState(asks, command, line string) string {
-	told := oneLine(line)
-	switch {
-	case !strings.HasPrefix(asks, "gh"):
-		shown := asks == "git branch" && (branchName().MatchString(line) || strings.Contains(command, "--show-current") && bareName().MatchString(line))
-		if !shown && !answers().MatchString(told) {
-			return ""
-		}
-	case strings.HasPrefix(told, "{") || strings.HasPrefix(told, "["):
-		var members []string
-		for _, m := range hubMember().FindAllStringSubmatch(told, 20) {
-			if !slices.ContainsFunc(members, func(s string) bool { return strings.HasPrefix(s, m[1]) }) {
-				members = append(members, m[0])
-			}
-		}
-		return strings.Join(members, ", ")
-	case !hubState().MatchString(told):
-		return ""
+// told reports whether the ledger tells better what stands in a line of an earlier summary: it has what was before.
+func (d *digest) told(line string) bool {
+	command, passes := passing(line)
+	if passes && slices.ContainsFunc(d.led.Commands, func(c ledger.Command) bool { return c.Text == command }) {
+		return true
 	}
-	return told
+	return slices.ContainsFunc(d.led.Commands, func(c ledger.Command) bool { return d.place(c.Entry) < 0 }) && slices.ContainsFunc(languages, func(l phrases) bool {
+		return line[0] == '`' || strings.HasPrefix(line, strings.TrimSpace(l.commit)) || strings.HasPrefix(line, l.branch)
+	})
+}
+
+// codeChanged returns where a file that a check may look at was changed last, -1 for nowhere.
+func (d *digest) codeChanged() int {
+	changed := -1
+	for _, f := range d.led.Files {
+		if f.State != ledger.StateRead && scratch(f.Path, kindModified) == kindModified && !strings.Contains(f.Path, "/.claude/") && !noCode()[path.Ext(f.Path)] {
+			changed = max(changed, d.place(f.Entry))
+		}
+	}
+	return changed
+}
+
+var noCode = text.Words(`.md .mdx .rst .txt .adoc`)
+
+// standing tells how the working trees stand in which work was done last. What is not committed or not pushed is
+// still in progress.
+func (d *digest) standing() (done, open []Line) {
+	trees := d.led.Trees
+	if worked := slices.DeleteFunc(slices.Clone(trees), func(t ledger.Tree) bool { return !t.Worked }); len(worked) > 0 {
+		trees = worked
+	}
+	trees = trees[max(0, len(trees)-2):]
+	for i, t := range trees {
+		if i < len(trees)-1 && d.place(t.Entry) < len(d.msgs)/2 {
+			continue // it was left long ago
+		}
+		var said []string
+		if strings.HasPrefix(t.Branch, "HEAD ") { // detached
+			said = append(said, t.Branch)
+		} else if t.Branch != "" {
+			said = append(said, d.words.branch+t.Branch)
+		}
+		if t.Dir != "" && t.Branch != "" {
+			said[0] += " (" + t.Dir + ")"
+		}
+		if len(t.Changed) > 0 {
+			said = append(said, d.words.dirty+strings.ReplaceAll(", "+few(t.Changed), ", "+t.Dir+"/", ", ")[2:])
+		} else if t.Clean {
+			said = append(said, d.words.clean)
+		}
+		if how := map[string]string{ledger.Pushed: d.words.pushed, ledger.Ahead: d.words.ahead}[t.Push]; how != "" {
+			said = append(said, how)
+		}
+		if l := d.line(strings.Join(said, ", "), t.Entry); len(t.Changed) > 0 {
+			open = append(open, l)
+		} else if t.Branch != "" {
+			done = append(done, l)
+		}
+	}
+	return done, open
+}
+
+// few names the last of some paths, and how many others there are.
+func few(paths []string) string {
+	const most = 3
+	n := max(0, len(paths)-most)
+	s := strings.Join(paths[n:], ", ")
+	if n > 0 {
+		s += fmt.Sprintf(" +%d", n)
+	}
+	return s
 }
 
 // count matches the line in which a program that runs tests says how many passed.
@@ -460,6 +437,9 @@ var count = text.Pattern(`(?i)\b[1-9]\d* (?:tests? |specs? |examples? |assertion
 // counted returns what the result of a check that passed says of how much it has run: ": " and the line; "" for nothing.
 func (d *digest) counted(i int) string {
 	said := ""
+	if i < 0 {
+		return said
+	}
 	for line := range d.msgs[i].printed() {
 		if line = oneLine(line); len(line) < 200 && !forbidden(line) && count().MatchString(line) {
 			said = ": " + clipName(line, 100)
@@ -469,30 +449,54 @@ func (d *digest) counted(i int) string {
 }
 
 // inProgress offers what came after the last request and is not finished: the todo
-// that is being worked on, what the agent said last, what it changed and ran.
+// that is being worked on, what the agent said last, what it changed and ran, what is not committed.
 func (d *digest) inProgress() []Line {
 	out := d.todos(ledger.TodoActive)
-	if d.last.ended {
-		return out // what is in progress stands in what is kept, or nothing is
+	_, open := d.standing()
+	if call, _ := d.handedIn(); d.last.ended || call != "" {
+		return append(out, open...) // what else is in progress stands in what is kept, or nothing is
 	}
 	if l := d.lastReport(); l.Text != "" {
 		out = append(out, l)
 	}
-	if paths, ref := d.changedIn(d.last); len(paths) > 0 {
-		out = append(out, Line{Text: d.words.changed + strings.Join(paths, ", "), Ref: ref})
+	if paths, ref := d.changedIn(d.last); len(paths) > 0 && !slices.ContainsFunc(open, func(l Line) bool { return strings.Contains(l.Text, d.words.dirty) }) {
+		out = append(out, Line{Text: d.words.changed + few(paths), Ref: ref})
 	}
-	if call, ref := d.unanswered(); call != "" {
-		out = append(out, Line{Text: d.words.command + clipName(shownCommand(redact.Text(call), d.in.Cwd), 160), Ref: ref})
-	} else if i := d.lastIn(d.last, func(m *msg) bool { return m.ran() && strings.TrimSpace(m.op.Command) != "" }); i >= 0 {
+	call, ref := d.unanswered()
+	failed := ""
+	if i := d.lastIn(d.last, (*msg).ran); call == "" && i >= 0 {
 		m := &d.msgs[i]
-		t := d.words.command + clipName(shownCommand(redact.Text(m.op.Command), d.in.Cwd), 160)
-		if m.IsError || d.failed[m.id] {
-			t += d.words.failed
+		if call, ref = m.op.Command, m.ref; m.IsError || d.failed[m.id] {
+			failed = d.words.failed
+		} else if ledger.Looks(call) {
+			call = "" // it says nothing of the state
 		}
-		out = append(out, Line{Text: t, Ref: m.ref})
 	}
-	return out
+	if strings.TrimSpace(call) != "" {
+		t := d.words.command + clipName(shownCommand(redact.Text(call), d.in.Cwd), 160) + failed
+		out = append(out, Line{Text: t, Ref: ref})
+	}
+	return append(out, open...)
 }
+
+// handedIn returns the command of the last call, where that hands the work in.
+func (d *digest) handedIn() (call, ref string) {
+	call, ref = d.unanswered()
+	if n := len(d.msgs); call == "" && n > 0 && len(d.in.Kept) == 0 {
+		m := &d.msgs[n-1]
+		if ref = m.ref; m.ran() {
+			call = m.op.Command
+		} else if calls := m.ToolCalls(); len(calls) > 0 {
+			call = calls[len(calls)-1].Name
+		}
+	}
+	if !handsIn().MatchString(call) {
+		return "", ""
+	}
+	return call, ref
+}
+
+var handsIn = text.Pattern(`^(?:submit|finish|attempt_completion|task_done|complete_task)\b|\becho COMPLETE_TASK|\becho MINI_SWE_AGENT_FINAL_OUTPUT`)
 
 // unanswered returns the command line of the last call, where it has no result.
 func (d *digest) unanswered() (command, ref string) {
@@ -539,7 +543,7 @@ func (d *digest) lastReport() (l Line) {
 			return false
 		}
 		s := told(m.said)
-		if underWay().MatchString(s) {
+		if underWay.MatchString(s) {
 			l = Line{Text: clip(s), Ref: m.ref}
 		}
 		return s != ""
@@ -547,8 +551,16 @@ func (d *digest) lastReport() (l Line) {
 	return l
 }
 
-// underWay matches what is said of work that is not finished.
-var underWay = text.Pattern(`(?i)\bI(?:['’]m| am) (?:\w+ly |now |still )?\w+ing\b|\bI(?:['’]ll| will)\b|\b(?:is|are) (?:now |still )*(?:running|building|open|failing|broken|missing)\b|\bstill\b|\bremain(?:s|ing)?\b|\b(?:not|isn't|aren't) (?:yet|done|finished)\b|\bnext\b|\bneeds? to\b|\bblocked\b|\bwaiting\b|正在|接下来|下一步|还需要|还没|ich werde|läuft|noch nicht|je vais|en cours|voy a|сейчас|ещё`)
+// underWay matches what is said of work that is not finished, of what is to be done or waited for.
+var underWay = text.NewWording(`i'm (?:\w+ly |now |still )?\w+ing|i’m (?:\w+ly |now |still )?\w+ing|i am (?:now |still )?\w+ing|i'll|i’ll|i will|`+
+	`is (?:now |still )*(?:running|building|failing|broken|missing)|are (?:now |still )*(?:running|building|failing|broken|missing)|`+
+	`still (?:needs?|missing|open|left|waiting|running|failing|to)|yet to|not yet|not (?:done|finished)|remains? (?:to|open)|left to do|`+
+	`we need to|i need to|needs? to be|blocked|waiting (?:for|on)|to decide|want me to|shall i|should i|would you like|ready (?:to|for)|once you|say the word|next steps?|next up|`+
+	`ich werde|noch nicht|noch zu|soll ich|läuft|je vais|pas encore|en cours|dois-je|voy a|todavía no|falta`,
+	`正在|接下来|下一步|还需要|还没|次に|残り|まだ|다음|아직|сейчас|ещё`)
+
+// doing matches a sentence about what the agent does just now.
+var doing = text.Pattern(`(?i)^(?:now )?I(?:['’]m| am) (?:\w+ly |now )?\w+ing\b|\bI(?:['’]ll| will) (?:\w+ly )?(?:check|look|read|verify|see|try|run|inspect)\b`)
 
 // told returns the first sentences of an answer that say something, at most two.
 func told(said []factLine) string {
@@ -566,20 +578,15 @@ func told(said []factLine) string {
 	return out
 }
 
-// changedIn returns the files that calls of a turn changed, at most eight, and the
-// latest of those calls.
+// changedIn returns the files that calls of a turn changed, and the latest of those calls.
 func (d *digest) changedIn(t turn) (paths []string, ref string) {
-	for i := t.to - 1; i >= t.from && len(paths) < 8; i-- {
-		for _, e := range d.msgs[i].done {
-			if ref == "" {
-				ref = d.msgs[i].ref
-			}
-			if !slices.Contains(paths, e.path) && e.path != "" {
-				paths = append(paths, e.path)
+	for _, m := range d.msgs[t.from:t.to] {
+		for _, e := range m.done {
+			if ref = m.ref; e.path != "" {
+				paths = append(slices.DeleteFunc(paths, func(p string) bool { return p == e.path }), e.path)
 			}
 		}
 	}
-	slices.Reverse(paths)
 	return paths, ref
 }
 
@@ -590,6 +597,9 @@ func (d *digest) failing() []piece {
 	told := map[string]bool{} // a patch of several files fails once
 	for _, f := range slices.Backward(d.led.Errors) {
 		i := d.place(f.Entry)
+		if dir, _, in := strings.Cut(strings.TrimPrefix(f.Subject, "cd "), " && "); in && scratch(dir+"/x", kindModified) != kindModified {
+			f.Check = "" // it is none of the project
+		}
 		if f.Check == "" && (i < len(d.msgs)-recent || len(d.msgs) > 0 && i < d.last.from) {
 			continue
 		}
@@ -647,9 +657,9 @@ func (d *digest) next() []Line {
 		for _, s := range planLines(text.OutsideFences(redact.Text(text.Plain(m.Text())))) {
 			out = append(out, Line{Text: clip(s), Ref: m.ref})
 		}
-		if looked == 1 && len(out) == 0 {
+		if looked == 1 && len(out) == 0 && d.last.ended { // else it stands in what is in progress
 			for _, l := range m.said[max(0, len(m.said)-4):] {
-				if s := l.text; (planWord().MatchString(s) || strings.HasSuffix(s, "?")) && len(s) > 15 && !text.TableRow(s) && !leadsOver(s) {
+				if s := l.text; (underWay.MatchString(s) || strings.HasSuffix(s, "?")) && len(s) > 15 && !text.TableRow(s) && !leadsOver(s) {
 					out = append(out, Line{Text: clip(l.text), Ref: m.ref})
 				}
 			}
@@ -687,13 +697,6 @@ func planLines(s string) []string {
 	return out
 }
 
-// goesOn reports whether a sentence says what the agent is doing just now or is to do yet.
-func goesOn(s string) bool {
-	return s != "" && (strings.IndexByte("in", s[0]|0x20) >= 0 || strings.Contains(s, "ll ") || strings.Contains(s, "LL ") || strings.Contains(strings.ToLower(s), "to decide")) && going().MatchString(s)
-}
-
-var going = text.Pattern(`(?i)^(?:now )?i(?:['’]m| am) (?:\w+ly |now )?\w+ing\b|\bi(?:['’]ll| will) (?:\w+ly )?(?:check|look|read|verify|see|try|run|inspect)\b|\bto decide\b`)
-
 // decisions offers sentences that say how something was settled, or why, the
 // clearest and newest first.
 func (d *digest) decisions() []piece {
@@ -701,8 +704,8 @@ func (d *digest) decisions() []piece {
 	seen := map[string]bool{}
 	for i, m := range d.msgs {
 		for k, c := range m.chose {
-			if !strings.Contains(c, answered) && !ledger.Directs(c) {
-				continue
+			if !strings.Contains(c, answered) {
+				continue // what is said in refusing a call is in the ledger
 			}
 			p := d.statement(kindDecisions, Line{Text: clip(c), Ref: m.ref}, 1000*i+min(k, 999))
 			p.worth = userChose

@@ -26,7 +26,7 @@ type line struct {
 
 var (
 	// runner are programs that only run another one: what follows counts.
-	runner  = text.Words(`sudo time env npx bunx nice command exec nohup xvfb-run timeout stdbuf`)
+	runner  = text.Words(`rtk sudo time env npx bunx nice command exec nohup xvfb-run timeout stdbuf`)
 	runPair = text.Pattern(`^(?:timeout \S+|(?:uv|poetry|pipenv|hatch) run|(?:bundle|pnpm|yarn|npm) exec)$`)
 	// filters are programs that only show a part of what another printed.
 	filters = text.Words(`tail head grep rg sed awk cat tee wc sort uniq cut less echo tr true jq`)
@@ -53,6 +53,9 @@ var (
 	})
 	builders = text.Words(`go cargo mvn mvnw gradle gradlew dotnet mix swift zig sbt bazel vite next cmake`)
 	taskers  = text.Words(`npm pnpm yarn bun deno make just task rake gmake mise nx turbo`)
+	// formatters put right what they find, unless they are told to report it.
+	formatters   = text.Words(`gofmt gofumpt goimports black prettier fmt format`)
+	formatChecks = text.Words(`-l -d -c --check --diff --list-different`)
 	// dryFlags are flags with which nothing is checked.
 	dryFlags     = text.Words(`--dry-run --just-print --collect-only --list --listTests --help --version -h`)
 	interpreters = text.Words(`python python3 py node tsx sh bash`)
@@ -181,7 +184,8 @@ func readLine(command string, sc script, p place, dir string) line {
 		l.looks = l.looks && !writes(*c) && (reads || (words[0] == "git" || words[0] == "gh") && len(words) > 1 && gitLooks()[words[1]])
 		tool, args := toolOf(words)
 		check := checkOf(tool)
-		if check == "" || slices.ContainsFunc(args, func(a string) bool { return dryFlags()[a] || a == "-n" && words[0] == "make" }) {
+		formats := slices.ContainsFunc(words[:min(len(words), 3)], func(w string) bool { return formatters()[w] }) && !hasWord(words, formatChecks())
+		if check == "" || formats || hasWord(args, dryFlags()) || words[0] == "make" && slices.Contains(args, "-n") {
 			continue
 		}
 		if last = i; first < 0 {
@@ -221,15 +225,9 @@ func every[T any](list []T, ok func(T) bool) bool {
 	return !slices.ContainsFunc(list, func(v T) bool { return !ok(v) })
 }
 
-// covers reports whether a line whose checks pass retires a failed one: each of
-// the failed checks passed, or one that checks more.
-func (l line) covers(failed line) bool {
-	if failed.check != CheckTest && l.umbrella && len(failed.checks) > 0 && within(failed.dir, l.dir) {
-		return true
-	}
-	return len(failed.checks) > 0 && every(failed.checks, func(want selection) bool {
-		return slices.ContainsFunc(l.checks, func(s selection) bool { return s.covers(want) })
-	})
+// covers reports whether one of the checks of a line looks at all that a selection does.
+func (l line) covers(want selection) bool {
+	return slices.ContainsFunc(l.checks, func(s selection) bool { return s.covers(want) })
 }
 
 // runs reports whether one of the checks runs, with the same tool as one of a failed line,
@@ -292,13 +290,31 @@ func newSelection(tool string, args []string, dir string) selection {
 	return s
 }
 
-// covers reports whether a selection looks at all that another does.
+// covers reports whether a selection looks at all that another does. A task without arguments runs those whose
+// names go on after a colon, and a task may look for its targets in more than one directory.
 func (s selection) covers(other selection) bool {
-	return s.tool == other.tool &&
-		every(s.filters, func(f string) bool { return slices.Contains(other.filters, f) }) &&
+	name, _, _ := strings.Cut(s.tool, " ")
+	task := taskers()[name] || name == "script"
+	below := task && s.all && strings.HasPrefix(other.tool, s.tool+":")
+	if s.tool != other.tool && !below {
+		return false
+	}
+	return every(s.filters, func(f string) bool { return slices.Contains(other.filters, f) }) &&
 		every(other.targets, func(want string) bool {
-			return slices.ContainsFunc(s.targets, func(have string) bool { return holds(have, want) })
+			return slices.ContainsFunc(s.targets, func(have string) bool { return holds(have, want) || task && sameEnd(have, want) })
 		})
+}
+
+// sameEnd reports whether two paths differ only by directories in the one that the other leaves out.
+func sameEnd(a, b string) bool {
+	in, end := strings.Split(a, "/"), strings.Split(b, "/")
+	for len(in) > 1 && len(end) > 1 && in[0] == end[0] {
+		in, end = in[1:], end[1:]
+	}
+	if len(in) < len(end) {
+		in, end = end, in
+	}
+	return slices.Equal(in[len(in)-len(end):], end)
 }
 
 // holds reports whether a target is another or holds it: a directory its files, a

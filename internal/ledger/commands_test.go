@@ -140,7 +140,7 @@ func TestCommands(t *testing.T) {
 				t.Bash("./lint.sh; ruff check . | head", "bash: line 1: ./lint.sh: No such file or directory")
 			},
 			want: []string{
-				"python -m pytest tests -k order: failed test 1/1", "npx jest: failed test 1/1", "pytest -q one: ok test",
+				"python -m pytest tests -k order: failed 1/1", "npx jest: failed test 1/1", "pytest -q one: ok test",
 				"bun test: ok test", "ruff check --fix .: ok lint", "pytest two: unknown test", "go vet ./...: ok lint",
 				"npx eslint .: ok lint", "ruff check .: failed lint 1/1",
 			},
@@ -260,7 +260,7 @@ func TestCommits(t *testing.T) {
 	conv.Bash("git commit -m nothing", "nothing to commit\n\nCommand exited with code 1").Failed()
 	conv.Bash("cat log", "[main 9999999] not a commit of ours")
 	l := ledger.Read(conv.Items(), ledger.Options{})
-	want := ledger.Commit{Hash: "1507f8b", Subject: "Fix it", Entry: id}
+	want := ledger.Commit{Hash: "1507f8b", Subject: "Fix it", Branch: "main", Entry: id}
 	if len(l.Commits) != 1 || l.Commits[0] != want {
 		t.Errorf("commits %+v, want one: %+v", l.Commits, want)
 	}

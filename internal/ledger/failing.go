@@ -57,6 +57,10 @@ var failMark = text.Pattern(`(?m)^\s*(?:--- FAIL|FAIL\b|FAILED\b|not ok \d|npm E
 // is not there.
 var neverRan = text.Pattern(`(?m)^(?:(?:\S*sh|env|make|xargs): (?:line \d+: )?(?:\S*: ){1,2}No such file or directory$|(?:\S*: (?:line \d+: )?){1,3}(?:command not found\b|not found$|No module named \S+$|can't open file ))|^(?:ModuleNotFoundError|ImportError): |^Error: Cannot find module `)
 
+// misused matches what a checker says of a command line that it does not understand, or that is not there: nothing
+// was checked.
+var misused = text.Pattern(`(?m)\b(?:unexpected argument|unrecognized arguments?|unknown (?:shorthand )?flag|unknown option|no such (?:option|subcommand))\b|^flag provided but not defined|python[\d.]*: No module named \S+$`)
+
 // mended matches the line of a linter that has put right all that it found, noneFailed the sum of Bun's tests where
 // each passed, whatever they have printed.
 var (
@@ -70,11 +74,11 @@ var passMark = text.Pattern(`(?m)^\s*(?:ok\b|OK\b|PASS|[✓✔] |# pass [1-9])|\
 // errorWord and errorName match the lines of an output that tell what went wrong.
 var (
 	errorWord = text.NewWording(`error|errors|exception|failed|failure|failing|panic|fatal|undefined|undeclared|cannot|can't|could not|couldn't|not found|no such|denied|refused|unexpected|invalid|missing|mismatch|timed? ?out|assert\w*|expected|conflict|segmentation fault`, `错误|失败|异常`)
-	errorName = text.Pattern(`got .*want|--- FAIL|[a-z]Error\b`)
+	errorName = text.Pattern(`got .*want|--- FAIL|^FAIL\s+\S|[a-z]Error\b`)
 )
 
 func tellsError(l string) bool {
-	may := strings.Contains(l, "Error") || strings.Contains(l, "got ") || strings.Contains(l, "--- ")
+	may := strings.Contains(l, "Error") || strings.Contains(l, "got ") || strings.Contains(l, "FAIL")
 	return errorWord.MatchString(l) || may && errorName().MatchString(l)
 }
 

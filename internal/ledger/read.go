@@ -37,9 +37,12 @@ type Reader struct {
 	files       table[File]
 	weak        table[File]
 	commands    table[Command]
-	parsed      map[string]line // by directory and command line
+	parsed      map[string]line        // by directory and command line
+	left        map[string][]selection // of a check, by its command line: what no later one that passed covers
 	errors      table[Failure]
 	commits     []Commit
+	trees       table[Tree]
+	outcomes    table[Outcome]
 	users       []UserMessage
 	seen        map[string]bool // entries of users
 	todos       []Todo
@@ -62,7 +65,7 @@ type Reader struct {
 // NewReader returns a Reader that has read nothing.
 func NewReader(opt Options) *Reader {
 	return &Reader{
-		place: newPlace(opt.Cwd), parser: newParser(), calls: map[string]call{}, running: map[string]started{}, parsed: map[string]line{},
+		place: newPlace(opt.Cwd), parser: newParser(), calls: map[string]call{}, running: map[string]started{}, parsed: map[string]line{}, left: map[string][]selection{},
 		omitted: map[string]int{}, seen: map[string]bool{}, dirty: map[string]bool{}, ruleAt: map[string]int{}, subjects: map[string]map[string]bool{},
 	}
 }
@@ -92,7 +95,9 @@ func (r *Reader) message(m *message.Message) {
 		r.assistant(m)
 	case message.RoleToolResult:
 		c, ok := r.calls[m.ToolCallID]
-		if delete(r.calls, m.ToolCallID); ok && !refusal().MatchString(beginning(m.Text())) {
+		if delete(r.calls, m.ToolCallID); refusal().MatchString(beginning(m.Text())) {
+			r.refused(redact.Text(m.Text()))
+		} else if ok {
 			r.result(c, readOutcome(c, m))
 		}
 	case message.RoleBashExecution: // the user ran a command
@@ -148,13 +153,34 @@ func (r *Reader) user(m *message.Message) {
 	if userDone(t) {
 		r.ended = BoundaryUser
 	}
+	r.says(t)
+	u := UserMessage{Entry: r.entry, Time: m.Time().UTC(), Text: text.Clip(t, maxText), Bytes: len(m.Text())}
+	r.users = append(r.users, u)
+}
+
+// says takes in the words of the user.
+func (r *Reader) says(t string) {
 	r.userRules(t)
 	if strings.Count(t, "\n") < manyLines { // nobody types what is longer
 		r.decided(t, true)
 		r.objection = t
 	}
-	u := UserMessage{Entry: r.entry, Time: m.Time().UTC(), Text: text.Clip(t, maxText), Bytes: len(m.Text())}
-	r.users = append(r.users, u)
+}
+
+// refused takes in what the user said in refusing a call. One that says no, or what to do instead, has decided.
+func (r *Reader) refused(result string) {
+	_, said, _ := strings.Cut(result, "the user said:\n")
+	said, _, _ = strings.Cut(said, "\n\n")
+	if said == "" || strings.HasPrefix(said, "The user wants to clarify") {
+		return
+	}
+	rules := len(r.rules)
+	r.said = ""
+	r.says(said)
+	s := text.FirstLine(said)
+	if words := sentenceWords(s); len(r.rules) == rules && len(words) > 1 && (Directs(s) || noWord()[words[0]] && !asking(s)) {
+		r.decision(Statement{Text: s, Weight: ByUser, Entry: r.entry})
+	}
 }
 
 func (r *Reader) result(c call, o outcome) {
@@ -260,6 +286,7 @@ func (r *Reader) touch(c call, o outcome) {
 				ch.state = r.written(p, beginning(o.text))
 			}
 			change(&r.files, p, ch.state, to, c.entry)
+			r.uncommitted(p, ch.state)
 			r.proven = false
 		}
 	}
@@ -324,7 +351,11 @@ func (r *Reader) command(c call, o outcome) {
 	key = text.Clip(text.Line(key), maxText)
 	cmd := r.commands.touch(key, Command{Text: key})
 	again := c.polls != "" && cmd.Status == status // an earlier poll told it already
+	if status == StatusFailed && misused().MatchString(lookAt(o.text)) {
+		l.check, l.tests = "", false
+	}
 	cmd.Status, cmd.Exit, cmd.Check, cmd.Entry, cmd.Retired, cmd.Failed = status, o.exit, l.check, r.entry, false, nil
+	delete(r.left, key)
 	if c.polls == "" {
 		cmd.Runs++
 	}
@@ -343,11 +374,8 @@ func (r *Reader) command(c call, o outcome) {
 	if status == StatusOK || status == StatusFailed && !l.lookup {
 		r.failed(outcome{status: status, text: o.text}, errKey, Failure{Tool: c.tool, Subject: key, Check: l.check})
 	}
-	if status == StatusOK {
-		if !again {
-			r.passed(l)
-		}
-		r.commit(c.command, o.text)
+	if status == StatusOK && !again {
+		r.passed(l, key)
 	}
 	if o.status != StatusUnknown {
 		r.shellFiles(l.shellChanges(r.place, o.status == StatusFailed))
@@ -355,6 +383,10 @@ func (r *Reader) command(c call, o outcome) {
 	r.acted = r.acted || !l.looks
 	if o.status != StatusFailed {
 		r.gitFiles(l, o.text)
+	}
+	if o.running == "" {
+		r.git(l, o)
+		r.publish(l, o)
 	}
 }
 
@@ -396,34 +428,34 @@ func (r *Reader) parse(command, dir string) line {
 	return l
 }
 
-// passed retires the failing checks that a passing one covers, and takes from the
-// others what it covers of what failed in them.
-func (r *Reader) passed(l line) {
+// passed takes what a passing check covers from the earlier ones, and what it runs from what failed in them: where
+// nothing is left, they say nothing any more.
+func (r *Reader) passed(l line, key string) {
 	if l.check == "" {
 		return
 	}
 	if l.check == CheckTest {
 		r.ended = BoundaryCheck
 	}
-	for _, row := range r.commands.rows {
+	for of, row := range r.commands.rows {
 		c := &row.val
-		if !c.Failing() {
+		if c.Check == "" || c.Retired || of == key {
 			continue
 		}
-		failed := r.parse(c.Text, "")
-		if c.Failed != nil {
-			failed.check = CheckTest // whatever else the line checks
+		earlier := r.parse(c.Text, "")
+		left, ok := r.left[of]
+		if !ok {
+			left = earlier.checks
 		}
-		if !l.covers(failed) {
-			// The list may be shared with a ledger that was given out.
-			left := slices.DeleteFunc(slices.Clone(c.Failed), func(what string) bool { return l.runs(failed, what) })
-			if len(left) > 0 || c.Failed == nil {
-				c.Failed = left
-				continue
-			}
+		left = slices.DeleteFunc(slices.Clone(left), l.covers)
+		// The list may be shared with a ledger that was given out.
+		failed := slices.DeleteFunc(slices.Clone(c.Failed), func(what string) bool { return l.runs(earlier, what) })
+		all := l.umbrella && earlier.check != CheckTest && c.Failed == nil && within(earlier.dir, l.dir)
+		if c.Retired = all || len(left) == 0 || c.Failed != nil && len(failed) == 0; c.Retired {
+			failed = nil
+			delete(r.errors.rows, "check\x00"+c.Text)
 		}
-		c.Retired, c.Failed = true, nil
-		delete(r.errors.rows, "check\x00"+c.Text)
+		c.Failed, r.left[of] = failed, left
 	}
 }
 
@@ -441,8 +473,10 @@ func (r *Reader) shellFiles(changes []fileChange) {
 			}
 		case stateRestored:
 			r.restore(ch.path)
+			r.uncommitted(ch.path, ch.state)
 		default:
 			change(&r.weak, ch.path, ch.state, ch.to, r.entry)
+			r.uncommitted(ch.path, ch.state)
 			if ch.state == StateDeleted {
 				r.gone(&r.weak, ch)
 				r.gone(&r.files, ch)

@@ -57,7 +57,7 @@ func FuzzCalls(f *testing.F) {
 			}
 		}
 		l := readLine(script, parseScript(newParser(), script), newPlace("/w"), "")
-		_ = l.covers(l)
+		_ = l.covers(newSelection("pytest", []string{out}, ""))
 		_ = l.runs(l, out)
 		_ = Binding(out)
 		_ = userDone(out)

@@ -70,6 +70,11 @@ var (
 	// onwardWord stands in what lets the agent go on, yetWord in what holds until the user says more. noWord begins
 	// an answer that declines.
 	onwardWord = either(`go ahead|go on|proceed|continue|mach weiter|continue*|adelante|продолжай*`, `继续|続けて|계속`)
+	// assentWord lets the agent go on with what it proposed, whatever stands with it of little words.
+	assentWord = either(`okay|please|thanks|thank you|great|nice|cool|good|perfect|lgtm|fine|sure|yeah|yes|go ahead|proceed|continue|keep going|
+		go on|looks|that|this|those|them|both|option|first|second|again|retry|next|with|then|just|right|correct|awesome|bitte|danke|weiter|genau|passt|
+		gerne|mach weiter|merci|d'accord|continue*|parfait|vas-y|vale|gracias|perfecto|adelante|sigue|claro|спасибо|хорошо|давай*|продолжай*|отлично|дальше`,
+		`好的|好|可以|继续|行|嗯|谢谢|没问题|请|吧|はい|お願いします|続けて|ください|ありがとう|네|좋아요|계속|해주세요|감사합니다|고마워`)
 	yetWord    = either(`yet|noch nicht|pas encore|todavía no|пока не`, `まだ|아직`)
 	noWord     = text.Words(`no nope nah nein non нет don't`)
 	answerWord = either(`yes|yeah|yep|yup|no|nope|nah|ja|nein|oui|non|sí|да|нет`, ``)
@@ -133,6 +138,25 @@ func sentenceWords(s string) []string {
 	return strings.FieldsFunc(strings.ToLower(strings.ReplaceAll(s, "’", "'")), func(r rune) bool {
 		return r != '\'' && r != '-' && !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_'
 	})
+}
+
+// Assents reports whether a short message does no more than let the agent go on.
+func Assents(s string) bool {
+	words := sentenceWords(s)
+	for i := 0; i < len(words); {
+		n := assentWord.at(words, i)
+		if n == 0 {
+			rest := words[i]
+			for _, w := range assentWord.wide {
+				rest = strings.ReplaceAll(rest, w, "")
+			}
+			if len(rest) > 3 {
+				return false
+			}
+		}
+		i += max(n, 1)
+	}
+	return true
 }
 
 // count returns how often the list occurs in a sentence with the words, at most most.
