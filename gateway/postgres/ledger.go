@@ -23,9 +23,16 @@ const maxWaiting = 20_000
 type batch struct {
 	number   int64 // of those of this gateway, from 1; 0 while it is filled
 	measures map[measureKey]gateway.Measure
-	events   []gateway.Event
+	events   []keptEvent
 	counts   map[countKey]counts
 	used     []gateway.Talk
+}
+
+// keptEvent is a row of clew_event.
+type keptEvent struct {
+	tenant, session string
+	at              time.Time
+	data            []byte
 }
 
 type measureKey struct {
@@ -62,6 +69,12 @@ func (s *Store) Measured(t gateway.Talk, m gateway.Measure) {
 
 // Event counts a request, and keeps it where something was done. It is for gateway.Config.OnEvent.
 func (s *Store) Event(e gateway.Event) {
+	keep := e.Outcome != gateway.Passed && e.Outcome != gateway.Shortened
+	kept := keptEvent{tenant: e.Tenant, session: e.Conversation, at: e.Time}
+	var err error
+	if keep {
+		kept.data, err = json.Marshal(e)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	key := countKey{e.Tenant, string(e.Outcome), e.Time.UTC().Format(time.DateOnly)}
@@ -78,11 +91,11 @@ func (s *Store) Event(e gateway.Event) {
 	}
 	s.waiting.counts[key] = c
 	switch {
-	case e.Outcome == gateway.Passed || e.Outcome == gateway.Shortened:
-	case len(s.waiting.events) >= maxWaiting:
+	case !keep:
+	case err != nil || len(s.waiting.events) >= maxWaiting:
 		s.lost++
 	default:
-		s.waiting.events = append(s.waiting.events, e)
+		s.waiting.events = append(s.waiting.events, kept)
 	}
 }
 
@@ -94,7 +107,7 @@ func (s *Store) touch(t gateway.Talk) {
 		clear(s.touched)
 		s.hour = now
 	}
-	if !s.touched[t] && len(s.touched) < 10*maxWaiting {
+	if !s.touched[t] && len(s.touched) < 10*maxWaiting && len(s.waiting.used) < 10*maxWaiting {
 		s.touched[t] = true
 		s.waiting.used = append(s.waiting.used, t)
 	}
@@ -178,13 +191,8 @@ func (b *batch) write(ctx context.Context, s *Store) error {
 			ON CONFLICT (tenant, session, chain) DO UPDATE SET tokens = excluded.tokens, env = excluded.env, epoch = excluded.epoch, at = excluded.at`,
 			key.Tenant, key.ID, key.end[:], m.Tokens, m.Env[:], epoch, m.Time)
 	}
-	for i := range b.events {
-		e := &b.events[i]
-		data, err := json.Marshal(e)
-		if err != nil {
-			return err
-		}
-		q.Queue("INSERT INTO clew_event (tenant, at, session, event) VALUES ($1, $2, $3, $4)", e.Tenant, e.Time, e.Conversation, data)
+	for _, e := range b.events {
+		q.Queue("INSERT INTO clew_event (tenant, at, session, event) VALUES ($1, $2, $3, $4)", e.tenant, e.at, e.session, e.data)
 	}
 	for _, key := range slices.SortedFunc(maps.Keys(b.counts), func(a, b countKey) int {
 		return cmp.Or(cmp.Compare(a.tenant, b.tenant), cmp.Compare(a.day, b.day), cmp.Compare(a.outcome, b.outcome))

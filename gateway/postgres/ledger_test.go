@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"math"
 	"net"
 	"strings"
 	"sync/atomic"
@@ -33,6 +35,38 @@ func ledger(t *testing.T) (*pgxpool.Config, *pgxpool.Pool) {
 		t.Fatal(err)
 	}
 	return conf, pool
+}
+
+// An event that can't be written as JSON is lost, and those behind it are not.
+func TestEventThatIsNoJSON(t *testing.T) {
+	conf, pool := ledger(t)
+	s, err := start(t.Context(), conf, Config{Flush: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for _, cost := range []float64{math.Inf(1), 1} {
+		s.Event(gateway.Event{Tenant: "t", Time: time.Now(), Outcome: gateway.Compacted, Cost: cost})
+		s.flush(t.Context())
+	}
+	var events int64
+	if err := pool.QueryRow(t.Context(), "SELECT count(*) FROM clew_event").Scan(&events); err != nil || events != 1 || s.Lost() != 1 {
+		t.Errorf("%d events are written, %d are lost (%v)", events, s.Lost(), err)
+	}
+}
+
+// Conversations that are in use while the database is gone are noted up to a limit.
+func TestUsedIsLimited(t *testing.T) {
+	s := &Store{touched: map[gateway.Talk]bool{}}
+	for hour := range 3 {
+		s.hour = time.Time{} // another one begins
+		for i := range 10 * maxWaiting {
+			s.touch(gateway.Talk{Tenant: fmt.Sprint(hour), ID: fmt.Sprint(i)})
+		}
+	}
+	if n := len(s.waiting.used); n > 10*maxWaiting {
+		t.Errorf("%d wait", n)
+	}
 }
 
 // What the server refuses for now is written later, and what it refuses for good is counted as lost.
