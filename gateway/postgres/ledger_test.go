@@ -37,7 +37,7 @@ func ledger(t *testing.T) (*pgxpool.Config, *pgxpool.Pool) {
 	return conf, pool
 }
 
-// An event that can't be written as JSON is lost, and those behind it are not.
+// An event that can't be written as JSON is lost, and those beside it are not.
 func TestEventThatIsNoJSON(t *testing.T) {
 	conf, pool := ledger(t)
 	s, err := start(t.Context(), conf, Config{Flush: time.Hour})
@@ -47,8 +47,8 @@ func TestEventThatIsNoJSON(t *testing.T) {
 	defer s.Close()
 	for _, cost := range []float64{math.Inf(1), 1} {
 		s.Event(gateway.Event{Tenant: "t", Time: time.Now(), Outcome: gateway.Compacted, Cost: cost})
-		s.flush(t.Context())
 	}
+	s.flush(t.Context())
 	var events int64
 	if err := pool.QueryRow(t.Context(), "SELECT count(*) FROM clew_event").Scan(&events); err != nil || events != 1 || s.Lost() != 1 {
 		t.Errorf("%d events are written, %d are lost (%v)", events, s.Lost(), err)
