@@ -26,8 +26,9 @@ type line struct {
 
 var (
 	// runner are programs that only run another one: what follows counts.
-	runner  = text.Words(`rtk sudo time env npx bunx nice command exec nohup xvfb-run timeout stdbuf`)
-	runPair = text.Pattern(`^(?:timeout \S+|(?:uv|poetry|pipenv|hatch) run|(?:bundle|pnpm|yarn|npm) exec)$`)
+	runner     = text.Words(`rtk sudo time env npx bunx nice command exec nohup xvfb-run timeout stdbuf`)
+	assignment = text.Pattern(`^\w+=`)
+	runPair    = text.Pattern(`^(?:timeout \S+|(?:uv|poetry|pipenv|hatch) run|(?:bundle|pnpm|yarn|npm) exec)$`)
 	// filters are programs that only show a part of what another printed.
 	filters = text.Words(`tail head grep rg sed awk cat tee wc sort uniq cut less echo tr true jq`)
 	// gitLooks are subcommands of git and gh that leave the working tree as it is.
@@ -72,7 +73,7 @@ func program(c simple) []string {
 	for len(words) > 0 {
 		w := words[0]
 		switch {
-		case strings.Contains(w, "=") && !strings.HasPrefix(w, "-") && !strings.Contains(w, "/"):
+		case assignment().MatchString(w):
 			words = words[1:]
 		case len(words) > 1 && runPair().MatchString(w+" "+words[1]):
 			words = words[2:]
