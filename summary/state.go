@@ -597,7 +597,7 @@ func (d *digest) failing() []piece {
 	told := map[string]bool{} // a patch of several files fails once
 	for _, f := range slices.Backward(d.led.Errors) {
 		i := d.place(f.Entry)
-		if dir, _, in := strings.Cut(strings.TrimPrefix(f.Subject, "cd "), " && "); in && scratch(dir+"/x", kindModified) != kindModified {
+		if dir, _, in := strings.Cut(strings.TrimPrefix(f.Subject, "cd "), " && "); in && (scratch(dir+"/x", kindModified) != kindModified || strings.Contains(dir, "/tmp/")) {
 			f.Check = "" // it is none of the project
 		}
 		if f.Check == "" && (i < len(d.msgs)-recent || len(d.msgs) > 0 && i < d.last.from) {

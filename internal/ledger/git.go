@@ -354,6 +354,8 @@ func (r *Reader) gitTree(t *Tree, g gitRun, l line, sure bool, out string) {
 			for i := range r.commits {
 				r.commits[i].Pushed = r.commits[i].Pushed || r.commits[i].Branch == t.Branch
 			}
+		default:
+			t.Push = "" // nobody knows
 		}
 	case "pull", "rebase":
 		if (sure || strings.Contains(out, "Successfully rebased")) && !strings.Contains(out, "up to date") && (g.sub == "rebase" || g.has("--rebase -r")) {
