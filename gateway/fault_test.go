@@ -273,6 +273,53 @@ func TestMemoryOfPackedBodies(t *testing.T) {
 	next <- struct{}{}
 }
 
+// A body that a connection still reads when its request has ended takes no memory from others.
+func TestBodyReadAfterTheEnd(t *testing.T) {
+	var body *stalled
+	var copied chan struct{}
+	h, err := gateway.NewHandler(gateway.HandlerConfig{
+		Upstreams: map[string]string{"anthropic": "http://upstream"}, Config: gateway.Config{MaxBody: 10_000}, MaxMemory: 40_000,
+		Base: roundTrip(func(req *http.Request) (*http.Response, error) { // answers before it has the whole body
+			copied = make(chan struct{})
+			go func() { defer close(copied); _, _ = io.Copy(io.Discard, req.Body) }()
+			<-body.waits
+			return &http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader("{}")), Request: req}, nil
+		}),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range 8 {
+		body = &stalled{Reader: bytes.NewReader(make([]byte, 20_000)), waits: make(chan struct{}), goOn: make(chan struct{})}
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "http://localhost/v1/messages", body))
+		if w.Code != 200 {
+			t.Fatalf("request %d: %d %s", n, w.Code, w.Body)
+		}
+		close(body.goOn)
+		<-copied
+	}
+}
+
+// stalled waits behind what its reader has, and then has more.
+type stalled struct {
+	io.Reader
+	waits, goOn chan struct{}
+}
+
+func (s *stalled) Read(p []byte) (int, error) {
+	if n, err := s.Reader.Read(p); err == nil {
+		return n, nil
+	}
+	close(s.waits)
+	<-s.goOn
+	return len(p), nil
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
+
 // packed returns data as an encoding packs it.
 func packed(t testing.TB, encoding string, data []byte) []byte {
 	var b bytes.Buffer

@@ -188,7 +188,7 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request) {
 			r = r.WithContext(context.WithValue(r.Context(), targetKey{}, to))
 			body, out := h.limited(w, r)
 			to.body = body
-			defer body.release()
+			defer body.end()
 			defer out.free()
 			h.proxy.ServeHTTP(out, r)
 		default:

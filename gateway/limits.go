@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"os"
 	"sync"
@@ -44,7 +45,7 @@ type clientBody struct {
 	io.ReadCloser
 	h       *handler
 	control *http.ResponseController
-	read    atomic.Int64 // bytes that are in memory for it
+	read    atomic.Int64 // bytes that are in memory for it; below 0 once it has ended
 	kept    bool         // beyond the beginning of the answer, where that may call for another request
 }
 
@@ -68,7 +69,9 @@ func (c *clientBody) take(n int64) error {
 	if c == nil {
 		return nil
 	}
-	c.read.Add(n)
+	if c.read.Add(n) < 0 {
+		return nil // a connection may still be reading what nobody waits for
+	}
 	if c.h.held.Add(n) > c.h.cfg.MaxMemory && n > 0 {
 		return errBusy
 	}
@@ -77,8 +80,21 @@ func (c *clientBody) take(n int64) error {
 
 // release gives back what was held; only the first time counts.
 func (c *clientBody) release() {
-	if c != nil {
-		c.h.held.Add(-c.read.Swap(0))
+	if c == nil {
+		return
+	}
+	for n := c.read.Load(); n > 0; n = c.read.Load() {
+		if c.read.CompareAndSwap(n, 0) {
+			c.h.held.Add(-n)
+			return
+		}
+	}
+}
+
+// end gives back what was held, and nothing counts any more.
+func (c *clientBody) end() {
+	if n := c.read.Swap(math.MinInt64 / 2); n > 0 {
+		c.h.held.Add(-n)
 	}
 }
 
