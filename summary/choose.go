@@ -44,8 +44,8 @@ type source struct {
 const (
 	userShare     = 22
 	userShareMost = 60 // where room is left
-	briefingShare = 35
-	beforeStory   = 75 // of the briefing, at most
+	briefingShare = 45
+	beforeStory   = 60 // of the briefing, at most
 	filesShare    = 12
 	rulesShare    = 9
 	stateShare    = 6 // each of decisions, in progress, failing, next
@@ -106,17 +106,18 @@ func newPlanner(ctx context.Context, in *Input, cache *Cache) (*planner, error) 
 		p.deleted = slices.DeleteFunc(slices.Clone(p.changed), func(f piece) bool { return f.kind != kindDeleted })
 		p.changed = slices.DeleteFunc(p.changed, func(f piece) bool { return f.kind == kindDeleted })
 	}
-	p.weights = d.weights()
 	p.failing = d.failing()
 	if in.Written != nil {
 		p.written(in.Written, sources)
+		p.weights = d.weights()
 		return p, nil
 	}
 	p.goal = d.goal
-	p.story, p.sources, p.named = d.story(), append(sources, d.reports()...), d.named()
+	p.story, p.sources, p.named = d.story(), sources, d.named()
 	p.decided = d.decisions()
 	p.rules, p.done = d.rules(), d.done()
 	p.active, p.next = d.numbered(kindInProgress, d.inProgress()), d.numbered(kindNext, d.next())
+	p.weights = d.weights()
 	return p, nil
 }
 
@@ -417,32 +418,15 @@ func (p *planner) build(budget int64) []piece {
 	files = append(files, b.takeAll(p.shell, part(readShare/2))...)
 	read := b.takeAll(p.read, part(readShare))
 	p.found += len(p.story) + len(p.sources)
-	b.rank(p.story)
-	left := b.takeAll(p.story, story, briefing)
-	switch n := len(left); { // before they stand among the sources
-	case b.fits(left, p.sources):
-		left = b.takeAll(left)
-	case n > 0 && n == len(p.story): // a small text tells one thing too
-		left = append(b.takeAll(left[:1]), left[1:]...)
+	left := b.cover(p.story, story, briefing)
+	if n := len(left); n > 0 && n == len(p.story) { // a small text tells one thing too
+		left = b.takeAll(left[:1])
 	}
-	later = append(left, later...)
 	b.cover(p.sources)
+	b.cover(left)
 	b.takeAll(later)
 	b.takeAll(append(files, read...))
 	return b.taken
-}
-
-// fits reports whether there is room for all of some pieces, about.
-func (b *builder) fits(lists ...[]piece) bool {
-	left := b.left
-	for _, list := range lists {
-		for i := range list {
-			if left -= b.below(&list[i]); left < 0 {
-				return false
-			}
-		}
-	}
-	return true
 }
 
 // quoteBudget returns what quotes may cost.
@@ -453,43 +437,13 @@ func (p *planner) quoteBudget(budget int64) int64 {
 	return budget * p.userShare / 100
 }
 
-// rank orders the story by what a sentence is worth and by what it names that is not there
-// yet, where a token of an average source counts 1.
-func (b *builder) rank(story []piece) {
-	price := 0.0
-	for i := range b.p.sources {
-		price += b.value(&b.p.sources[i]) / float64(len(b.p.sources))
-	}
-	if price == 0 {
-		return
-	}
-	values := map[int]float64{}
-	for i := range story {
-		p := &story[i]
-		worth := p.worth
-		p.worth = 1
-		values[p.order] = worth + b.value(p)/price/2
-		p.worth = worth
-	}
-	byValue := func(a, b piece) int { return cmp.Compare(values[b.order], values[a.order]) }
-	slices.SortStableFunc(story, byValue)
-	told := map[string]bool{}
-	for _, p := range story {
-		if !told[p.line.From] {
-			told[p.line.From] = true
-			values[p.order] *= firstOfTurn
-		}
-	}
-	slices.SortStableFunc(story, byValue)
-}
-
-// cover fills what is left with sources: again and again with the one that gains most for
-// what it costs.
-func (b *builder) cover(sources []piece) {
+// cover takes pieces while there is room, again and again the one that gains most for what it costs, and returns
+// the others.
+func (b *builder) cover(pieces []piece, shares ...*int64) (rest []piece) {
 	var q queue
 	of := map[*source][]*piece{}
-	for i := range sources {
-		p := &sources[i]
+	for i := range pieces {
+		p := &pieces[i]
 		if v := b.value(p); v > 0 {
 			q = append(q, ranked{p, v})
 			of[p.source] = append(of[p.source], p)
@@ -512,7 +466,7 @@ func (b *builder) cover(sources []piece) {
 			q.dropFirst()
 			s := b.source(top.piece)
 			opens := s != nil && s.taken == 0
-			if !b.take(*top.piece) {
+			if !b.take(*top.piece, shares...) {
 				misses++
 				break
 			}
@@ -528,6 +482,12 @@ func (b *builder) cover(sources []piece) {
 			}
 		}
 	}
+	for i := range pieces {
+		if !chosen[&pieces[i]] {
+			rest = append(rest, pieces[i])
+		}
+	}
+	return rest
 }
 
 // value is what a source gains for each token it costs.
@@ -538,8 +498,12 @@ func (b *builder) value(p *piece) float64 {
 		gain += b.p.weights[n] * b.missing[n]
 	}
 	gain *= p.sure * p.worth
-	if s != nil {
+	switch {
+	case s == nil:
+	case p.kind != kindStory:
 		gain *= math.Pow(sameSource, float64(s.taken))
+	case s.taken == 0:
+		gain *= firstOfTurn
 	}
 	return gain / float64(b.below(p)+1+b.head(p))
 }

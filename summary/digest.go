@@ -332,6 +332,8 @@ func (d *digest) weights() []float64 {
 			w *= keptAnyway
 		}
 		switch d.names.class[n] {
+		case wordClass:
+			w = wordWeight
 		case text.Number, text.Hash, text.UUID:
 			w *= asNumber
 		case text.Ref:

@@ -75,7 +75,7 @@ func whatItSays(s string) says {
 		return saysNothing
 	case text.TableRow(s):
 		return saysRow
-	case leadsOver(s), announces(s), doing().MatchString(s):
+	case leadsOver(s), announces(s) && !givesReason.MatchString(s), doing().MatchString(s):
 		return saysNext
 	case strings.HasSuffix(s, "?") || supposes.MatchString(s):
 		return saysSupposed
@@ -304,11 +304,11 @@ func choices(call *message.Block, result string) (out []string) {
 	for _, m := range choice().FindAllStringSubmatch(result, 8) {
 		question := text.Sentences(oneLine(m[1]))
 		asks := slices.IndexFunc(question, func(s string) bool { return strings.HasSuffix(s, "?") })
-		out = append(out, clipName(question[max(asks, 0)], maxAsked*2)+answered+oneLine(m[2]))
+		out = append(out, clipName(question[max(asks, 0)], maxQuestion)+answered+oneLine(m[2]))
 	}
 	if _, s, ok := strings.Cut(result, "User selected: "); ok && len(out) == 0 {
 		_, question := argument(call, "question")
-		out = append(out, clipName(oneLine(question), maxAsked*2)+answered+text.FirstLine(s))
+		out = append(out, clipName(oneLine(question), maxQuestion)+answered+text.FirstLine(s))
 	}
 	return out
 }
@@ -336,7 +336,7 @@ func (x *extractor) call(b message.Block) {
 		return
 	}
 	ops := ledger.Operations(b.Name, b.Arguments, ledger.Options{Cwd: x.cwd})
-	if len(ops) != 1 || ops[0].Kind == ledger.OpPatch {
+	if len(ops) != 1 || ops[0].Kind == ledger.OpPatch || ops[0].Script {
 		for _, op := range ops {
 			x.operation(b.ID, op)
 		}

@@ -14,17 +14,19 @@ import (
 
 // named offers the sentences of what a request names and the agent then read: a plan, an
 // issue, a page. Those that bind come first, then the rest in order; the latest document first.
+// Of documents that tell agents how to work it offers what binds.
 func (d *digest) named() (out []piece) {
 	seen := map[string]bool{} // sources, for the last reading counts
 	for _, t := range slices.Backward(d.turns) {
 		names := namesIn(text.Head(t.ask.Text, longMessage) + " " + request(t.ask))
-		if len(names.exact) == 0 && len(names.words) == 0 {
-			continue
-		}
 		var rules, rest []piece
 		for at := t.to - 1; at >= t.from; at-- {
 			m := &d.msgs[at]
-			if m.Role != message.RoleToolResult || m.IsError || m.call == nil || m.from == "" || seen[m.from] || !names.in(m, d.in.Cwd) {
+			if m.Role != message.RoleToolResult || m.IsError || m.call == nil || m.from == "" || seen[m.from] {
+				continue
+			}
+			asked := names.in(m, d.in.Cwd)
+			if !asked && !instructs().MatchString(m.op.Path+" "+m.op.Command) {
 				continue
 			}
 			doc := text.Statements(text.OutsideFences(m.document(d.in.Cwd)))
@@ -43,7 +45,7 @@ func (d *digest) named() (out []piece) {
 				}
 				if ledger.Binding(s) || obliges.MatchString(s) {
 					rules = append(rules, p)
-				} else {
+				} else if asked {
 					rest = append(rest, p)
 				}
 			}
@@ -52,6 +54,9 @@ func (d *digest) named() (out []piece) {
 	}
 	return out
 }
+
+// instructs matches the name of a document that tells agents how to work.
+var instructs = text.Pattern(`\b(?:SKILL|AGENTS|CLAUDE|GEMINI|CONTRIBUTING|copilot-instructions)\.md\b`)
 
 // requestNames are what a request names: files, pages and numbers of issues as they are
 // written, and its words, of which the name of a file may be made.

@@ -74,10 +74,10 @@ func (p *Profile) String() string {
 
 // What the switches weigh.
 const (
-	storyShare  = 40 // of the briefing, at most, for what the agent said and did
+	storyShare  = 60 // of the briefing, at most, for what the agent said and did
 	moreStory   = 15 // more, where discussions are not shortened, and where details are
 	codeAside   = .4 // code in answers, where it is not kept
-	keyFinding  = 3. // a sentence that says why, or that something is so now
+	keyFinding  = 5. // a sentence that says why, or that something is so now
 	asReference = 3. // an address
 )
 

@@ -54,6 +54,9 @@ func paths(r *rand.Rand) summary.FileList {
 	for range r.IntN(4) { // some of the same folder
 		f.Paths = append(f.Paths, "lib/"+string(rune('a'+r.IntN(9)))+[]string{".go", " b.go", ",b.go", "}.go", "/c.go", " — d.go"}[max(0, r.IntN(12)-6)])
 	}
+	for range r.IntN(3) { // some below a long one
+		f.Paths = append(f.Paths, "/home/someone/projects/pantry/"+[]string{"a.go", "lib/a.go", "lib/b/c.go", "lib/d, e.go"}[r.IntN(4)])
+	}
 	if r.IntN(2) == 0 {
 		for range f.Paths {
 			f.Notes = append(f.Notes, []string{"", "func Load(id string)", pick(r)}[r.IntN(3)])
@@ -229,6 +232,21 @@ func TestFindTemplate(t *testing.T) {
 		if !strings.Contains(err.Error(), tmpl.Name()) {
 			t.Errorf("%q does not name %s", err, tmpl.Name())
 		}
+	}
+}
+
+// TestFolders: a folder is named once for the files in it, and a long one for those below it as well.
+func TestFolders(t *testing.T) {
+	const root = "/home/someone/projects/pantry/"
+	var d summary.Document
+	d.Files.Read.Paths = []string{root + "a.go", root + "lib/b.go", root + "lib/deep/c.go", "src/a.go", "src/lib/b.go", "src/lib/c.go", "src/x y.go"}
+	want := "## Files\n### Read\n" +
+		"- " + root + "{a.go,lib/b.go,lib/deep/c.go}\n" +
+		"- src/a.go\n" +
+		"- src/lib/{b.go,c.go}\n" +
+		"- src/x y.go"
+	if got := summary.Briefing.Render(d); got != want {
+		t.Errorf("the files stand as\n%s\nwant\n%s", got, want)
 	}
 }
 

@@ -18,8 +18,9 @@ import (
 
 const (
 	maxStatement = 300           // runes of a statement in a section
-	maxRequest   = 400           // runes of a request in the Goal section
-	maxAsked     = 90            // runes of a request above its part of the story
+	maxRequest   = 300           // runes of a request in the Goal section
+	maxAsked     = 60            // runes of a request above its part of the story
+	maxQuestion  = 180           // runes of a question that a tool asked
 	maxDone      = 8             // commits, and todos that are done
 	userChose    = ledger.ByUser // worth of a decision that is the user's
 	recent       = 20            // messages back, in which an error that is no check's is worth naming
@@ -53,6 +54,20 @@ func (d *digest) idsIn(s string) (ids []int32) {
 	}
 	return ids
 }
+
+// terms returns the words of a sentence that say something, numbered as identifiers are: what is said once need not be
+// said again in other words.
+func (d *digest) terms(s string) (ids []int32) {
+	for w := range text.ContentWords(s, stopWords()) {
+		if n := d.names.id(text.Identifier{Class: wordClass, Text: strings.ToLower(w)}); !slices.Contains(ids, n) {
+			ids = append(ids, n)
+		}
+	}
+	return ids
+}
+
+// wordClass is the class of words that are no identifiers.
+const wordClass text.Class = 0
 
 // goal offers the current request and the task it belongs to, for about so many tokens.
 func (d *digest) goal(tokens int64) []piece {

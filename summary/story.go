@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/clew-dev/clew/internal/ledger"
-	"github.com/clew-dev/clew/internal/redact"
 	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/message"
 )
@@ -24,9 +23,10 @@ const (
 	remarkWorth   = .3
 	sentenceWords = 4   // an item of a list has less
 	changeWorth   = 2.5 // files that were changed
-	failureWorth  = 1.5 // what was tried and failed
+	ranWorth      = 1.0 // a command that ran
+	failureWorth  = 1.5 // one that failed
 
-	sourceWorth = 2.0 // of a sentence as a source, with what it says: a factor of what it names
+	wordWeight = .15 // of a word that is no identifier
 )
 
 // age is how much less something is worth by how long ago it was.
@@ -53,7 +53,7 @@ func (d *digest) story() []piece {
 		add := func(at, seq int, s string, ids []int32, worth float64) {
 			out = append(out, piece{
 				kind: kindStory, line: Line{Text: s, Ref: ref, From: head}, order: 1000*at + min(seq, 999),
-				ids: ids, sure: withWords, worth: worth * d.age(at),
+				ids: slices.Concat(ids, d.terms(s)), sure: withWords, worth: worth * d.age(at),
 			})
 		}
 		for at := t.from; at < t.to; at++ {
@@ -76,34 +76,20 @@ func (d *digest) story() []piece {
 				}
 			}
 		}
-		d.failures(t, func(at int, s string) { add(at, 998, s, d.idsIn(s), failureWorth) })
+		for i, c := range d.led.Commands {
+			if at := d.place(c.Entry); at >= t.from && at < t.to && !ledger.Looks(c.Text) {
+				s, worth := d.ran(c, at)
+				add(at, 900+min(i, 98), s, d.idsIn(s), worth)
+			}
+		}
+		for i, f := range d.led.Errors { // of commands, the ledger has each once above
+			if at := d.place(f.Entry); at >= t.from && at < t.to && f.Check == "" && !d.msgs[at].ran() && len(f.Lines) > 0 {
+				s := "`" + strings.TrimSpace(f.Tool+" "+f.Subject) + "`" + d.words.failed + ": " + clipName(oneLine(f.Lines[0]), 140)
+				add(at, 850+min(i, 49), s, d.idsIn(s), failureWorth)
+			}
+		}
 		if s := d.changes(t); s != "" {
 			add(t.to-1, 999, s, d.idsIn(s), changeWorth)
-		}
-	}
-	slices.SortStableFunc(out, func(a, b piece) int { return cmp.Compare(b.worth, a.worth) })
-	return out
-}
-
-// reports offers the sentences of the agent as sources, for those that find no room in the
-// story: a sentence says more of what it names than a line of code.
-func (d *digest) reports() (out []piece) {
-	for _, t := range d.turns {
-		report := d.report(t)
-		for i := t.from; i < t.to; i++ {
-			for _, l := range d.sentences(i, report) {
-				worth, ok := sentenceWorth(l, false)
-				if !ok || worth <= 0 {
-					continue
-				}
-				if plainWords(l.text, sentenceWords) < sentenceWords {
-					worth = remarkWorth
-				}
-				out = append(out, piece{
-					kind: kindContext, line: Line{Text: l.text, Ref: d.msgs[i].ref, From: agentSource}, order: order(i, len(out)),
-					ids: l.ids, sure: l.sure, worth: sourceWorth * worth * d.age(i),
-				})
-			}
 		}
 	}
 	return out
@@ -176,40 +162,43 @@ func sentenceWorth(l factLine, report bool) (worth float64, ok bool) {
 	return remarkWorth, names
 }
 
-// failures yields what was tried in a turn and failed, and where, each command once, with
-// the first line that tells the error. What went well later is not told.
-func (d *digest) failures(t turn, yield func(at int, s string)) {
-	seen := map[string]bool{}
-	found := 0
-	for i := t.to - 1; i >= t.from && found < 6; i-- {
-		m := &d.msgs[i]
-		if m.Role != message.RoleToolResult || m.call == nil {
-			continue
-		}
-		what, failed := m.call.Name, m.IsError
-		if m.ran() {
-			if ledger.Looks(m.op.Command) {
-				continue // looking in the wrong place is no attempt
-			}
-			what = clipName(shownCommand(redact.Text(m.op.Command), d.in.Cwd), 120)
-			failed = d.failed[m.id] // and no later run of the same did not
-		} else if m.op.Path != "" {
-			what += " " + oneLine(m.op.Path)
-			seen[what] = seen[what] || !failed
-		}
-		if !failed || seen[what] || what == "" {
-			continue
-		}
-		seen[what] = true
-		if k := slices.IndexFunc(m.lines, func(l factLine) bool { return saysError().MatchString(l.text) }); k >= 0 {
-			found++
-			yield(i, "`"+what+"`"+d.words.failed+": "+clipName(m.lines[k].text, 160))
-		}
+// ran tells a command and how it came out, the last time that it ran: the line that tells the error or how many tests
+// passed, else the first and the last line.
+func (d *digest) ran(c ledger.Command, at int) (s string, worth float64) {
+	failed := c.Status == ledger.StatusFailed
+	tells := count()
+	if failed {
+		tells = saysError()
 	}
+	first, last := "", ""
+	for line := range d.msgs[at].printed() {
+		line = oneLine(line)
+		if len(line) < 4 || forbidden(line) || len(line) > 40 && unreadable(line) || noOutcome().MatchString(line) {
+			continue
+		}
+		if tells.MatchString(line) {
+			first, last = line, line
+			break
+		}
+		first, last = cmp.Or(first, line), line
+	}
+	s, worth = "`"+clipName(shownCommand(c.Text, d.in.Cwd), 120)+"`", ranWorth
+	if failed {
+		s, worth = s+d.words.failed, failureWorth
+	}
+	if first == last && first != "" {
+		s += ": " + clipName(first, 140)
+	} else if first != "" {
+		s += ": " + clipName(first, 80) + " " + text.Ellipsis + " " + clipName(last, 80)
+	}
+	return s, worth
 }
 
+// noOutcome matches a line that says nothing of how a command came out.
+var noOutcome = text.Pattern(`(?i)^\(no output|^(?:traceback \(|warning\b|note:|\[?notice|npm warn)`)
+
 // saysError matches a line that is the message of an error, not one about errors.
-var saysError = text.Pattern(`^(?:\W*|\S+: )(?:error|fatal|panic|Error|ERROR|FAIL|FAILED|Traceback|E  )\b|^\W*(?:\w+\.)*\w*(?:Error|Exception)\b|--- FAIL|: error|[Cc]ould not|[Cc]annot |not found|No such file`)
+var saysError = text.Pattern(`^(?:\W*|\S+: )(?:error|fatal|panic|Error|ERROR|FAIL|FAILED|E  )\b|^\W*(?:\w+\.)*\w*(?:Error|Exception)\b|--- FAIL|: error|[Cc]ould not|[Cc]annot |not found|No such file`)
 
 // changes says which files a turn changed, and what in each.
 func (d *digest) changes(t turn) string {

@@ -382,22 +382,36 @@ func writeFiles(b *strings.Builder, f FileList) {
 	}
 }
 
-// maxFolder is how long a line with several files of a folder may get, in bytes.
-const maxFolder = 160
+const (
+	maxFolder  = 160 // bytes of the names of a line with several files
+	longFolder = 24  // bytes of a folder that is worth naming once for the folders below it
+)
 
-// folder returns the paths from the i-th on that stand in one line, as dir/{a,b}: those
-// of the same folder that nothing is said about.
+// folder returns the paths from the i-th on that stand in one line, as dir/{a,b/c}: those below a folder that
+// nothing is said about. Of the folders that hold the first one it takes the one that saves most.
 func (f *FileList) folder(i int) (dir string, names []string) {
-	dir = f.Paths[i][:strings.LastIndexByte(f.Paths[i], '/')+1]
-	size := len(dir)
+	saved := 0
+	for at := strings.LastIndexByte(f.Paths[i], '/') + 1; at > 1; at = strings.LastIndexByte(f.Paths[i][:at-1], '/') + 1 {
+		below := f.below(i, f.Paths[i][:at])
+		deep := slices.ContainsFunc(below, func(name string) bool { return strings.Contains(name, "/") })
+		if save := (len(below) - 1) * at; save > saved && (!deep || at > longFolder) {
+			dir, names, saved = f.Paths[i][:at], below, save
+		}
+	}
+	return dir, names
+}
+
+// below returns the names of the paths from the i-th on that fit in one line below a folder.
+func (f *FileList) below(i int, dir string) (names []string) {
+	size := 0
 	for k, p := range f.Paths[i:] {
 		name, ok := strings.CutPrefix(p, dir)
-		if size += len(name) + 1; dir == "" || !ok || name == "" || strings.ContainsAny(name, "/, ") || quotePath(p) != p || f.note(i+k) != "" || size > maxFolder {
+		if size += len(name) + 1; !ok || name == "" || strings.ContainsAny(name, ", ") || quotePath(p) != p || f.note(i+k) != "" || size > maxFolder {
 			break
 		}
 		names = append(names, name)
 	}
-	return dir, names
+	return names
 }
 
 // quotePath returns a path as it stands in a list: as it is unless it would be

@@ -22,8 +22,11 @@ var (
 	supposes = text.NewWording(`maybe|perhaps|might|may be|probably|possibly|could be|wait|hmm|not sure|i think|i wonder|seems? (?:like|to)|suspect`,
 		`也许|可能|好像|かもしれ|아마`)
 
+	// givesReason matches an announcement that says why as well.
+	givesReason = text.NewWording(`because|since|so that|to avoid|otherwise`, `因为|由于|ため|때문`)
+
 	// causeWord matches a sentence that says why.
-	causeWord = text.NewWording(`because|root cause|the (?:issue|problem|bug|reason|cause|culprit)|caused by|due to|since|so that|turns out|that'?s why|which means|instead of|rather than|decided|chose`,
+	causeWord = text.NewWording(`because|root cause|the (?:issue|problem|bug|reason|cause|culprit)|caused by|due to|since|so that|turns out|that'?s why|which means|instead of|rather than|to avoid|decided|chose`,
 		`因为|原因|由于|所以|ため|原因は|때문`)
 )
 

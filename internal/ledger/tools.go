@@ -235,6 +235,7 @@ type Op struct {
 	Path    string // read, write, edit: as in File
 	Partial bool   // a read asks for a part of the file
 	Command string // shell: the command line; patch: the patch
+	Script  bool   // the call stands in a script
 }
 
 var partMembers = text.Words(`offset limit view_range start_line end_line pages line_start line_end startLine endLine
@@ -263,7 +264,8 @@ func Operation(name string, arguments json.RawMessage, opt Options) Op {
 // tools, each of its calls.
 func Operations(name string, arguments json.RawMessage, opt Options) []Op {
 	c := parseCall(name, arguments, "")
-	if c.act != actScript {
+	script := c.act == actScript
+	if !script {
 		c.inner = []call{c}
 	}
 	var out []Op
@@ -271,7 +273,7 @@ func Operations(name string, arguments json.RawMessage, opt Options) []Op {
 		if c.act == actScript {
 			continue
 		}
-		op := Op{Kind: c.act, Command: c.command}
+		op := Op{Kind: c.act, Command: c.command, Script: script}
 		switch c.act {
 		case OpRead, OpWrite, OpEdit:
 			op.Path = newPlace(opt.Cwd).norm(c.files[0].path, "")

@@ -460,7 +460,10 @@ func (x *Index) hit(ctx context.Context, f ranked, p parsed, q Query, only func(
 		if err != nil {
 			return h, nil, err
 		}
-		part := text.Line(text.Tail(s, half)) // an output's end says how it came out, a call's what it was
+		part := text.Line(text.Tail(s, half)) // an output's end says how it came out
+		if call := strings.Index(s, callMark); call >= 0 && other.role == message.RoleAssistant {
+			part = text.Line(text.Head(s[call:], half)) // a call's beginning says what it was
+		}
 		if from, to, _ := p.bestPlace(s, half); from < to {
 			part, _ = excerpt(s, from, to, half)
 		}

@@ -436,6 +436,21 @@ func TestFirstHitsComeWithMost(t *testing.T) {
 	}
 }
 
+// TestSearchShowsTheCall: beside a result that was found stands what the call was, not the last of its arguments.
+func TestSearchShowsTheCall(t *testing.T) {
+	x := recall.New(path(t,
+		`a1 says I look at it. >> bash {"cmd":"grep -c pump parts.txt","workdir":"`+strings.Repeat("/long", 80)+`","timeout":10000}`,
+		"b1 result bash there are 17 valves in the list",
+	), nil)
+	r, err := x.Search(context.Background(), recall.Query{Text: "valves"}, nil)
+	if err != nil || len(r.Hits) != 1 || len(r.Hits[0].Pair) != 1 {
+		t.Fatal(err, r)
+	}
+	if got := r.Hits[0].Pair[0].Snippet; !strings.HasPrefix(got, "[call bash] cmd: grep -c pump parts.txt") {
+		t.Errorf("the call is shown as %q", got)
+	}
+}
+
 // TestSearchDamaged: whatever is wrong with a session, a search has an answer, and every hit
 // is an entry that can be read.
 func TestSearchDamaged(t *testing.T) {

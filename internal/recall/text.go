@@ -34,7 +34,7 @@ func Text(m *message.Message) string {
 		case message.BlockThinking:
 			t = append(t, "[thinking]", b.Text)
 		case message.BlockToolCall:
-			t = append(append(t, "[call "+b.Name+"]"), arguments(b.Arguments)...)
+			t = append(append(t, callMark+b.Name+"]"), arguments(b.Arguments)...)
 		case message.BlockImage:
 			t = append(t, fmt.Sprintf("[image %s, %d bytes]", b.MIMEType, len(b.Data)*3/4))
 		default:
@@ -53,6 +53,9 @@ func Text(m *message.Message) string {
 	}
 	return strings.Join(t, "\n")
 }
+
+// callMark is what the line of a call begins with, before its name.
+const callMark = "[call "
 
 // arguments returns a line for each argument of a call, and more for a text of several lines.
 func arguments(args []byte) (t []string) {

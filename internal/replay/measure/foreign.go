@@ -48,7 +48,8 @@ func holdsWord(s, w string) bool {
 			return false
 		}
 		k += at
-		if (k == 0 || charKind[s[k-1]]&inWord == 0) && (k+len(w) == len(s) || charKind[s[k+len(w)]]&inWord == 0) {
+		escaped := k > 1 && s[k-2] == '\\' && strings.IndexByte("ntr", s[k-1]) >= 0 // a line break in JSON
+		if (k == 0 || escaped || charKind[s[k-1]]&inWord == 0) && (k+len(w) == len(s) || charKind[s[k+len(w)]]&inWord == 0) {
 			return true
 		}
 		at = k + 1
