@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"iter"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"unicode/utf8"
@@ -68,7 +69,7 @@ func (n *node) scalar(set setter) (text string, err error) {
 		text = string(n.raw)
 	}
 	if err == nil {
-		err = set(text)
+		err = set.read(text)
 	}
 	return text, err
 }
@@ -170,8 +171,8 @@ func (p *parser) value(n *node, v hujson.Value, depth int) error {
 		for _, m := range in.Members {
 			key := nameOf(m)
 			kid := &node{key: key, name: strings.TrimPrefix(n.name+"."+key, "."), line: p.lineOf(m.Name)}
-			if o := n.kid(key); o != nil {
-				return &Error{File: p.path, Line: kid.line, Key: kid.name, Problem: fmt.Sprintf("it is in line %d too", o.line), Hint: "leave one of them out"}
+			if at := slices.IndexFunc(n.kids, func(o *node) bool { return o.key == key }); at >= 0 {
+				return &Error{File: p.path, Line: kid.line, Key: kid.name, Problem: fmt.Sprintf("it is in line %d too", n.kids[at].line), Hint: "leave one of them out"}
 			}
 			if err := p.value(kid, m.Value, depth+1); err != nil {
 				return err
@@ -190,16 +191,6 @@ func (p *parser) value(n *node, v hujson.Value, depth int) error {
 		}
 	}
 	n.raw = plain(v)
-	return nil
-}
-
-// kid returns the member with a key, nil for none.
-func (n *node) kid(key string) *node {
-	for _, kid := range n.kids {
-		if kid.key == key {
-			return kid
-		}
-	}
 	return nil
 }
 

@@ -3,6 +3,7 @@ package settings
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -34,10 +35,25 @@ func key(name, env, flag, unset, unit string, set setter, text string, other ...
 }
 
 // setter reads a value to where it belongs.
-type setter = func(v string) error
+type setter struct {
+	to   any
+	read func(v string) error
+}
 
 func into[T any](to *T, parse func(string) (T, error)) setter {
-	return func(v string) (err error) { *to, err = parse(v); return err }
+	return setter{to, func(v string) (err error) { *to, err = parse(v); return err }}
+}
+
+// shown is what a key is set to, "" for nothing.
+func (k *Key) shown() string {
+	v := reflect.ValueOf(k.set.to).Elem()
+	if t, ok := v.Interface().(*summary.Template); ok && t != nil {
+		return t.Name()
+	}
+	if v.IsZero() {
+		return ""
+	}
+	return fmt.Sprint(v)
 }
 
 // Other is another name of a key.

@@ -84,24 +84,13 @@ func (v said) bad(problem string) error {
 func Load(opt Options) (*Settings, error) {
 	s := &Settings{values: map[string]said{}}
 	s.keys = s.table()
-	root, err := readFile(opt.UserFile)
-	if opt.UserText != nil {
-		root, err = parse(opt.UserFile, opt.UserText)
-	}
-	if err == nil {
-		err = s.file(root, opt.UserFile, FromUser)
+	err := s.file(opt.UserFile, opt.UserText, FromUser)
+	if project := projectFile(opt.Dir, ".clew"); err == nil && project != "" && !same(project, opt.UserFile) {
+		s.Project = filepath.Dir(filepath.Dir(project))
+		err = s.file(project, nil, FromProject)
 	}
 	if err != nil {
 		return nil, err
-	}
-	if project := projectFile(opt.Dir, ".clew"); project != "" && !same(project, opt.UserFile) {
-		s.Project = filepath.Dir(filepath.Dir(project))
-		if root, err = readFile(project); err == nil {
-			err = s.file(root, project, FromProject)
-		}
-		if err != nil {
-			return nil, err
-		}
 	}
 	env := map[string]string{}
 	for _, v := range opt.Environ {
@@ -116,6 +105,7 @@ func Load(opt Options) (*Settings, error) {
 	}
 	s.environment(env, opt.Flags)
 	s.pi(opt.Dir, env)
+	s.policy, _ = compact.Preset(s.values["preset"].text) // a wrong name is an error below
 	for _, k := range s.keys {
 		v, ok := s.values[k.Name]
 		if !ok && (k.Name == "auto" || strings.HasPrefix(k.Name, "agent.") || strings.HasPrefix(k.Name, "ui.")) {
@@ -124,7 +114,7 @@ func Load(opt Options) (*Settings, error) {
 		if !ok {
 			continue
 		}
-		if err := k.set(v.text); err != nil {
+		if err := k.set.read(v.text); err != nil {
 			return nil, v.bad(err.Error())
 		}
 	}

@@ -140,7 +140,7 @@ func eachModel[T any](f *inFile, n *node, into *map[string]T, own func(*T) map[s
 		}
 		put(into, m.key, one)
 		for _, v := range m.kids {
-			text, _ := v.scalar(func(string) error { return nil }) // it was read
+			text, _ := v.scalar(setter{read: func(string) error { return nil }}) // it was read
 			f.note(v.name, text, v.line)
 		}
 		return nil

@@ -26,12 +26,16 @@ type inFile struct {
 	seen    map[string]int // key → line
 }
 
-// file takes what a file says.
-func (s *Settings) file(root *node, path string, from Source) error {
-	f := &inFile{s: s, scratch: Keys(), path: path, from: from, seen: map[string]int{}}
-	if root == nil {
-		return nil
+// file takes what a file says, or a text that takes the place of what is in it.
+func (s *Settings) file(path string, text []byte, from Source) error {
+	root, err := readFile(path)
+	if text != nil {
+		root, err = parse(path, text)
 	}
+	if err != nil || root == nil {
+		return err
+	}
+	f := &inFile{s: s, scratch: Keys(), path: path, from: from, seen: map[string]int{}}
 	return f.members(root)
 }
 

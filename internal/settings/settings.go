@@ -17,9 +17,7 @@
 package settings
 
 import (
-	"cmp"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -72,7 +70,7 @@ type Settings struct {
 	// Warnings say what was passed over.
 	Warnings []string
 
-	policy   compact.Policy // what was said, and nothing of the preset
+	policy   compact.Policy // the preset's, with what was said instead
 	values   map[string]said
 	extra    []Setting
 	keys     []Key
@@ -148,17 +146,17 @@ type Setting struct {
 // there is any.
 func (s *Settings) All() []Setting {
 	var out []Setting
-	preset, _ := compact.Preset(s.Preset) // a known one, or Load would have failed
-	for _, k := range s.keys {
-		v, ok := s.values[k.Name]
-		switch {
-		case ok:
-			out = append(out, Setting{k.Name, v.text, v.from})
-		case ofPreset(preset, k.Name) != "":
-			out = append(out, Setting{k.Name, ofPreset(preset, k.Name), Origin{FromPreset, preset.Name, 0}})
-		default:
-			out = append(out, Setting{k.Name, k.Default, Origin{Source: FromDefault}})
+	of := Settings{}
+	of.policy, _ = compact.Preset(s.Preset) // a known one, or Load would have failed
+	of.policy.Window = of.policy.MaxWindow
+	for _, k := range of.table() {
+		one := Setting{k.Name, k.Default, Origin{Source: FromDefault}}
+		if v, ok := s.values[k.Name]; ok {
+			one.Value, one.Origin = v.text, v.from
+		} else if text := k.shown(); text != "" {
+			one.Value, one.Origin = text, Origin{FromPreset, of.policy.Name, 0}
 		}
+		out = append(out, one)
 	}
 	slices.SortStableFunc(s.extra, func(a, b Setting) int { return group(a.Key) - group(b.Key) })
 	return append(out, s.extra...)
@@ -169,40 +167,10 @@ func group(key string) int {
 	return slices.IndexFunc(onlyInFiles, func(name string) bool { return strings.HasPrefix(key, name) })
 }
 
-// ofPreset is what a preset says of a key, "" for nothing.
-func ofPreset(p compact.Policy, key string) string {
-	template := ""
-	if p.Template != nil {
-		template = p.Template.Name()
-	}
-	says := map[string]any{
-		"window": p.MaxWindow, "reserve": p.Reserve, "trigger": p.Trigger, "target": p.Target, "keep": p.Keep,
-		"keepMessages": p.KeepMessages, "keepTurns": p.KeepTurns, "summary": p.Summary, "template": template,
-		"maxPasses": p.MaxPasses, "summarizer.tries": p.Tries,
-	}[key]
-	if says == nil || reflect.ValueOf(says).IsZero() {
-		return ""
-	}
-	return fmt.Sprint(says)
-}
-
 // Policy returns the policy: the preset with what was said instead.
 func (s *Settings) Policy() (compact.Policy, error) {
-	p, err := compact.Preset(s.Preset)
-	if err != nil {
-		return p, err
-	}
-	said := s.policy
-	p.Reserve, p.Trigger = cmp.Or(said.Reserve, p.Reserve), cmp.Or(said.Trigger, p.Trigger)
-	p.Target, p.Keep = cmp.Or(said.Target, p.Target), cmp.Or(said.Keep, p.Keep)
-	p.Summary, p.Template = cmp.Or(said.Summary, p.Summary), cmp.Or(said.Template, p.Template)
-	p.Strategy = cmp.Or(said.Strategy, p.Strategy)
-	p.KeepMessages, p.KeepTurns = cmp.Or(said.KeepMessages, p.KeepMessages), cmp.Or(said.KeepTurns, p.KeepTurns)
-	p.MaxPasses, p.Tries = cmp.Or(said.MaxPasses, p.MaxPasses), cmp.Or(said.Tries, p.Tries)
-	p.Window, p.MaxBytes, p.Instructions, p.CacheTTL = said.Window, said.MaxBytes, said.Instructions, said.CacheTTL
-	p.Offload, p.Synapse = said.Offload, said.Synapse
-	_, _, err = p.Resolve()
-	return p, err
+	_, _, err := s.policy.Resolve()
+	return s.policy, err
 }
 
 // Config returns the settings of a session. Where it comes from and what is stored
@@ -255,7 +223,8 @@ func (s *Settings) Overrides(said ...string) map[string]clew.Override {
 	for name, o := range s.Models {
 		counts := func(key string) bool {
 			i := s.noted("models." + name + "." + key)
-			return !slices.Contains(said, key) && (i < 0 || strength(s.extra[i].Origin.Source)+1 > strength(s.values[key].from.Source))
+			// In one place, what is said for a model counts before what is said for all.
+			return !slices.Contains(said, key) && (i < 0 || strength(s.extra[i].Origin.Source) >= strength(s.values[key].from.Source))
 		}
 		if !counts("window") {
 			o.Window = 0
@@ -275,21 +244,9 @@ func (s *Settings) noted(key string) int {
 	return slices.IndexFunc(s.extra, func(v Setting) bool { return v.Key == key })
 }
 
-// strength orders the sources. In one place, what is said for a model counts before what
-// is said for all.
+// strength orders the sources.
 func strength(s Source) int {
-	switch s {
-	case FromFlag:
-		return 7
-	case FromEnv:
-		return 5
-	case FromProject:
-		return 3
-	case FromUser:
-		return 1
-	default:
-		return 0
-	}
+	return slices.Index([]Source{FromUser, FromProject, FromEnv, FromFlag}, s)
 }
 
 // Error says what is wrong with a setting, where it stands, and what to do.
