@@ -204,7 +204,7 @@ func openChat(ctx context.Context, c chat.Config) (*chat.Host, error) {
 	case err == nil:
 		return s, nil
 	case errors.As(err, new(*chat.ConfigError)), errors.As(err, &bad) && bad.Flag != "":
-		return nil, &usageError{fmt.Errorf("chat: %w", err)}
+		return nil, usagef("chat: %w", err)
 	case errors.As(err, new(*provider.NameError)) && c.Flags["model"] != "":
 		return nil, usagef("chat: --model %w", err)
 	}
@@ -282,9 +282,7 @@ func (fl *chatFlags) runRPC(ctx context.Context, cmd *cobra.Command, c chat.Conf
 	if err != nil {
 		return err
 	}
-	for _, w := range s.Warnings() {
-		fmt.Fprintf(cmd.ErrOrStderr(), "clew: %s\n", printable(w))
-	}
+	tell(cmd, s.Warnings())
 	err = srv.Serve(ctx, s, cmd.InOrStdin())
 	closed := s.Close()
 	if err = errors.Join(err, srv.Flush()); ctx.Err() != nil {

@@ -119,18 +119,6 @@ func askTrust(in io.Reader, out io.Writer, wants []string) (bool, error) {
 	return askYes(in, out, "Trust this project? It can then run its own programs.")
 }
 
-// exitError ends a command with an exit code of its own.
-type exitError struct {
-	code int
-	err  error
-}
-
-func (e *exitError) Error() string { return e.err.Error() }
-func (e *exitError) Unwrap() error { return e.err }
-
-// exitInterrupted is that of a command that a signal ended.
-const exitInterrupted = 130
-
 // chatHeader is the first line of chat --json.
 type chatHeader struct {
 	Type    string `json:"type"`
@@ -214,9 +202,7 @@ func (fl *chatFlags) runPrint(ctx context.Context, cmd *cobra.Command, c chat.Co
 	if err != nil {
 		return err
 	}
-	for _, w := range s.Warnings() {
-		fmt.Fprintf(cmd.ErrOrStderr(), "clew: %s\n", printable(w))
-	}
+	tell(cmd, s.Warnings())
 	if p.enc != nil {
 		now := s.Agent().State()
 		p.broken = p.enc.Encode(chatHeader{"header", 1, now.Session, now.File, now.Model, s.Dir()})

@@ -13,7 +13,6 @@ import (
 	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/hook"
-	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/session/jsonl"
 )
@@ -105,12 +104,12 @@ func runCompact(cmd *cobra.Command, name string, fl compactFlags) (result, error
 
 // plan computes the plan without writing anything.
 func (r *compactReport) plan(cmd *cobra.Command, s session.Store, policy modelPolicy, counter counterFlag) error {
-	pl, err := newPlanning(cmd.Context(), s, policy, counter)
+	pl, err := newPlanning(cmd, s, policy, counter)
 	if err != nil {
 		return err
 	}
-	r.Model, r.windowFrom, r.Closed = pl.modelName(), pl.windowFrom(), len(pl.closing)
-	plan, err := pl.make(cmd.Context(), r.reason)
+	r.Model, r.windowFrom, r.Closed = modelName(pl.Model), windowFrom(pl.windowBy, pl.Model), len(pl.closing)
+	plan, err := compact.Make(cmd.Context(), pl.Snapshot, compact.Request{Reason: r.reason})
 	if err != nil {
 		return &session.Error{Op: "compact", Subject: r.File, Err: err}
 	}
@@ -147,7 +146,7 @@ func (r *compactReport) take(plan *compact.Plan) {
 	r.Plan = plan
 	r.Summary, r.Summarizer, r.Rejected, r.Usage = "", "", nil, nil
 	if s := plan.Summary; s != nil {
-		r.Summary, r.Summarizer, r.Rejected, r.Usage = s.Text, s.Summarizer, s.Rejected, usageOf(s.Usage)
+		r.Summary, r.Summarizer, r.Rejected, r.Usage = s.Text, s.Summarizer, s.Rejected, (*summaryUsage)(s.Usage)
 	}
 }
 
@@ -279,20 +278,15 @@ func beginning(text string) string {
 	return strings.Join(out, "\n")
 }
 
-// summaryUsage is what the calls for a summary took, in tokens and US dollars.
+// summaryUsage is what the calls for a summary took, in tokens and US dollars: a message.Usage as JSON.
 type summaryUsage struct {
 	Input      int64   `json:"input"`
 	Output     int64   `json:"output"`
 	CacheRead  int64   `json:"cacheRead"`
 	CacheWrite int64   `json:"cacheWrite"`
+	Reasoning  int64   `json:"-"`
+	TotalCount int64   `json:"-"`
 	Cost       float64 `json:"cost,omitempty"`
-}
-
-func usageOf(u *message.Usage) *summaryUsage {
-	if u == nil {
-		return nil
-	}
-	return &summaryUsage{u.Input, u.Output, u.CacheRead, u.CacheWrite, u.Cost}
 }
 
 // dollars says what something cost, where that is known.

@@ -49,13 +49,9 @@ func newContext(cmd *cobra.Command) runFunc {
 			return nil, err
 		}
 		if _, _, err := policy.Resolve(); err != nil {
-			return nil, &usageError{err}
+			return nil, wrongUse(err)
 		}
-		return withSession(cmd, args[0], true, func(s kept) (result, error) {
-			at, err := leafOf(cmd, s, "leaf")
-			if err != nil {
-				return nil, err
-			}
+		return withLeaf(cmd, args[0], "leaf", func(s kept, at string) (result, error) {
 			defer working(cmd, "reading %s", args[0])()
 			snap, err := load(cmd.Context(), s, at, asked, policy, counter)
 			if err != nil {

@@ -118,7 +118,7 @@ func comparePresets(cmd *cobra.Command, f session.Store, policy policyFlags) (re
 			return nil, err
 		}
 		e := &explainReport{File: out.File}
-		planning, err := newPlanning(cmd.Context(), f, p, policy.counter)
+		planning, err := newPlanning(cmd, f, p, policy.counter)
 		if err == nil {
 			err = e.plans(cmd.Context(), planning)
 		}
@@ -173,11 +173,11 @@ func (row *presetPlan) print(rep *report) {
 // load computes all that explain says.
 func (e *explainReport) load(cmd *cobra.Command, s session.Store, policy modelPolicy, counter counterFlag) error {
 	ctx := cmd.Context()
-	p, err := newPlanning(ctx, s, policy, counter)
+	p, err := newPlanning(cmd, s, policy, counter)
 	if err != nil {
 		return err
 	}
-	e.Leaf, e.Model, e.windowFrom, e.Waiting = p.leaf, p.modelName(), p.windowFrom(), len(p.closing)
+	e.Leaf, e.Model, e.windowFrom, e.Waiting = p.leaf, modelName(p.Model), windowFrom(p.windowBy, p.Model), len(p.closing)
 	if err := e.fates(ctx, s, p.leaf); err != nil {
 		return err
 	}
@@ -190,7 +190,7 @@ func (e *explainReport) load(cmd *cobra.Command, s session.Store, policy modelPo
 	return e.strategy(ctx, p)
 }
 
-func (e *explainReport) strategy(ctx context.Context, p *planning) error {
+func (e *explainReport) strategy(ctx context.Context, p *loaded) error {
 	for _, plan := range []*compact.Plan{e.Plan, e.Manual} {
 		if plan != nil && plan.Summary != nil {
 			e.Strategy = &plan.Summary.Profile
@@ -205,11 +205,11 @@ func (e *explainReport) strategy(ctx context.Context, p *planning) error {
 	return err
 }
 
-func (e *explainReport) plans(ctx context.Context, p *planning) (err error) {
+func (e *explainReport) plans(ctx context.Context, p *loaded) (err error) {
 	var fixed *compact.FixedPartError
-	e.Plan, err = p.make(ctx, compact.Threshold)
+	e.Plan, err = compact.Make(ctx, p.Snapshot, compact.Request{Reason: compact.Threshold})
 	if err == nil && !e.Plan.Act {
-		e.Manual, err = p.make(ctx, compact.Manual)
+		e.Manual, err = compact.Make(ctx, p.Snapshot, compact.Request{Reason: compact.Manual})
 	}
 	if errors.As(err, &fixed) {
 		e.Failure, err = fixed.Error(), nil

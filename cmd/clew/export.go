@@ -62,7 +62,7 @@ func newExport(cmd *cobra.Command) runFunc {
 		case !toFile:
 			fl.out = "-"
 		}
-		return withSession(cmd, args[0], true, func(f kept) (result, error) { return fl.export(cmd, f) })
+		return withLeaf(cmd, args[0], "leaf", func(f kept, leaf string) (result, error) { return fl.export(cmd, f, leaf) })
 	}
 }
 
@@ -75,11 +75,7 @@ func writableFormats() (list []transcript.Format) {
 	return append(list, formatHTML)
 }
 
-func (fl *exportFlags) export(cmd *cobra.Command, f kept) (result, error) {
-	leaf, err := leafOf(cmd, f, "leaf")
-	if err != nil {
-		return nil, err
-	}
+func (fl *exportFlags) export(cmd *cobra.Command, f kept, leaf string) (result, error) {
 	bar := newProgress(cmd)
 	defer bar.done()
 	bar.say("writing %s", fl.to)
@@ -106,7 +102,7 @@ func (fl *exportFlags) export(cmd *cobra.Command, f kept) (result, error) {
 		return nil, err
 	}
 	bar.done()
-	_, err = buf.WriteTo(cmd.OutOrStdout())
+	_, err := buf.WriteTo(cmd.OutOrStdout())
 	cmd.SetOut(cmd.ErrOrStderr()) // the output is the export
 	return r, err
 }

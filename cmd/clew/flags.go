@@ -104,11 +104,11 @@ func (fl summarizerFlags) summarizer(cmd *cobra.Command, set *settings.Settings,
 		}
 		return nil, nil
 	case sameModel:
-		p, err := newPlanning(cmd.Context(), s, modelPolicy{}, "")
+		p, err := newPlanning(cmd, s, modelPolicy{}, "")
 		if err != nil {
 			return nil, err
 		}
-		if fl.name = p.modelName(); !strings.Contains(fl.name, "/") {
+		if fl.name = modelName(p.Model); !strings.Contains(fl.name, "/") {
 			return nil, usagef("--summarizer same: no answer in the session names a model with its provider; write --summarizer provider/model")
 		}
 	}
@@ -162,18 +162,15 @@ func addSummaryFlags(cmd *cobra.Command, template, instructions *string, byDefau
 	_ = cmd.RegisterFlagCompletionFunc("template", cobra.FixedCompletions(templateNames(), cobra.ShellCompDirectiveNoFileComp))
 }
 
-// policyFlagNames are the flags of a policy, and offload-dir, that the settings know.
-var policyFlagNames = []string{"window", "reserve", "target", "keep", "max-bytes", "preset", "template", "instructions", "strategy", "offload-dir"}
-
 // policy makes the policy of the settings and the flags, and refuses what makes no
 // sense. Its window is 0 where none was given.
 func (fl *policyFlags) policy(cmd *cobra.Command) (modelPolicy, error) {
 	given := map[string]string{}
 	all := modelPolicy{}
-	for _, name := range policyFlagNames {
-		if f := cmd.Flags().Lookup(name); f != nil && f.Changed {
-			given[name] = f.Value.String()
-			all.flags = append(all.flags, name)
+	for _, k := range settings.Keys() {
+		if f := cmd.Flags().Lookup(k.Flag); f != nil && f.Changed && k.Flag != "summarizer" { // which takes more than the setting
+			given[k.Flag] = f.Value.String()
+			all.flags = append(all.flags, k.Flag)
 		}
 	}
 	s, err := loadSettings(given)
@@ -181,11 +178,11 @@ func (fl *policyFlags) policy(cmd *cobra.Command) (modelPolicy, error) {
 		return all, err
 	}
 	if !fl.quiet {
-		warnSettings(cmd, s)
+		tell(cmd, s.Warnings)
 	}
 	all.settings = s
 	if all.Policy, err = s.Policy(); err != nil && len(given) > 0 {
-		err = &usageError{err}
+		err = wrongUse(err)
 	}
 	return all, err
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/gateway"
@@ -17,7 +19,9 @@ import (
 // loaded is a session as commands look at it. They write nothing.
 type loaded struct {
 	*compact.Snapshot
-	windowBy string // a Window of package clew, or windowGateway
+	windowBy string          // a Window of package clew, or windowGateway
+	leaf     string          // where the session stands
+	closing  []session.Draft // results of the calls that were interrupted, with which plans are made
 }
 
 // windowGateway says that the window is the one to which a gateway has kept the session.
@@ -30,7 +34,7 @@ func load(ctx context.Context, s session.Store, leaf string, model session.Model
 	if err != nil && !errors.Is(err, session.ErrNotFound) {
 		return nil, err
 	}
-	l := &loaded{}
+	l := &loaded{leaf: leaf}
 	l.Snapshot, err = compact.Load(ctx, s, leaf, &compact.Setup{Model: model, Counter: counter.of, Policy: func(m session.Model) compact.Policy {
 		of, by := policy.at(last, m)
 		l.windowBy = by
@@ -39,18 +43,20 @@ func load(ctx context.Context, s session.Store, leaf string, model session.Model
 	return l, err
 }
 
-// at is of, where a session has come to an entry that may say how large the window is.
+// at is of, where a session has come to an entry that may say to which window a gateway kept it:
+// upstreams may have told it another one than the catalogue has.
 func (p modelPolicy) at(last *session.Entry, m session.Model) (compact.Policy, string) {
 	of, by := p.of(m)
-	if learnt := gatewayWindow(last); learnt > 0 && by != clew.WindowSet {
-		of.Window, by = learnt, windowGateway
+	if last == nil || by == clew.WindowSet {
+		return of, by
+	}
+	if epoch, err := gateway.EpochOf(last); err == nil && epoch != nil && epoch.Window > 0 {
+		of.Window, by = epoch.Window, windowGateway
 	}
 	return of, by
 }
 
 // windowFrom says, for a report, how the window is known, where it was not given.
-func (l *loaded) windowFrom() string { return windowFrom(l.windowBy, l.Model) }
-
 func windowFrom(by string, m session.Model) string {
 	switch by {
 	case clew.WindowCatalogue:
@@ -65,25 +71,15 @@ func windowFrom(by string, m session.Model) string {
 	return ""
 }
 
-// planning is a session as plans are made of it, with results of the calls that were
-// interrupted.
-type planning struct {
-	*loaded
-	leaf    string          // where the session stands
-	closing []session.Draft // those results
-}
-
-// newPlanning takes the snapshot of a session at its newest entry.
-func newPlanning(ctx context.Context, s session.Store, policy modelPolicy, counter counterFlag) (*planning, error) {
-	p := &planning{}
-	last, err := s.Last(ctx)
+// newPlanning takes the snapshot of a session at its newest entry, with results of the calls that
+// were interrupted. Where there are any, its plans are to be looked at and not to be applied.
+func newPlanning(cmd *cobra.Command, s session.Store, policy modelPolicy, counter counterFlag) (*loaded, error) {
+	leaf, err := leafOf(cmd, s, "")
 	if err != nil {
 		return nil, err
 	}
-	if last != nil {
-		p.leaf = last.ID
-	}
-	if p.loaded, err = load(ctx, s, p.leaf, session.Model{}, policy, counter); err != nil {
+	p, err := load(cmd.Context(), s, leaf, session.Model{}, policy, counter)
+	if err != nil {
 		return nil, err
 	}
 	p.closing = compact.Interrupted(p.Context.Items, time.Now())
@@ -91,29 +87,8 @@ func newPlanning(ctx context.Context, s session.Store, policy modelPolicy, count
 	return p, nil
 }
 
-// make computes a plan. Where calls were interrupted, it is one to be looked at
-// and not one to be applied.
-func (p *planning) make(ctx context.Context, reason compact.Reason) (*compact.Plan, error) {
-	return compact.Make(ctx, p.Snapshot, compact.Request{Reason: reason})
-}
-
-// modelName is the model as provider/id, "" where it is not known.
-func (p *planning) modelName() string { return modelName(p.Model) }
-
+// modelName is a model as provider/id, "" where it is not known.
 func modelName(m session.Model) string { return strings.Trim(m.Provider+"/"+m.ID, "/") }
-
-// gatewayWindow returns the window to which a gateway kept a conversation last, 0 for another session. Upstreams may have
-// told it another one than the catalogue has.
-func gatewayWindow(last *session.Entry) int64 {
-	if last == nil {
-		return 0
-	}
-	epoch, err := gateway.EpochOf(last)
-	if err != nil || epoch == nil {
-		return 0
-	}
-	return epoch.Window
-}
 
 // barCells is how long a usage bar is.
 const barCells = 20

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/signal"
 	"regexp"
@@ -47,9 +48,6 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	}
 	if own := (*exitError)(nil); errors.As(err, &own) {
 		return own.code
-	}
-	if errors.As(err, new(*usageError)) {
-		return exitUsage
 	}
 	return exitFailed
 }
@@ -172,7 +170,7 @@ func noCommand(cmd *cobra.Command, args []string) error {
 	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
 		hint = "did you mean " + strings.Join(near, " or ") + "?"
 	}
-	return &usageError{fmt.Errorf("unknown command %q; %s", args[0], hint)}
+	return usagef("unknown command %q; %s", args[0], hint)
 }
 
 func newHelp() *cobra.Command {
@@ -269,43 +267,47 @@ func readVersion() versionInfo {
 	return v
 }
 
-var shells = []string{"bash", "fish", "powershell", "zsh"}
+// shells are those for which there are completion scripts.
+var shells = map[string]func(root *cobra.Command, w io.Writer) error{
+	"bash":       func(root *cobra.Command, w io.Writer) error { return root.GenBashCompletionV2(w, true) },
+	"fish":       func(root *cobra.Command, w io.Writer) error { return root.GenFishCompletion(w, true) },
+	"powershell": (*cobra.Command).GenPowerShellCompletionWithDesc,
+	"zsh":        (*cobra.Command).GenZshCompletion,
+}
 
 func newCompletion(cmd *cobra.Command) runFunc {
-	cmd.ValidArgs = shells
+	cmd.ValidArgs = slices.Sorted(maps.Keys(shells))
 	return func(args []string) (result, error) {
-		root, w := cmd.Root(), cmd.OutOrStdout()
-		switch args[0] {
-		case "bash":
-			return nil, root.GenBashCompletionV2(w, true)
-		case "fish":
-			return nil, root.GenFishCompletion(w, true)
-		case "powershell":
-			return nil, root.GenPowerShellCompletionWithDesc(w)
-		case "zsh":
-			return nil, root.GenZshCompletion(w)
+		write := shells[args[0]]
+		if write == nil {
+			return nil, usagef("completion: no shell %q; there are %s", args[0], strings.Join(cmd.ValidArgs, ", "))
 		}
-		return nil, usagef("completion: no shell %q; there are %s", args[0], strings.Join(shells, ", "))
+		return nil, write(cmd.Root(), cmd.OutOrStdout())
 	}
 }
 
 // The exit codes.
 const (
-	exitDone   = 0
-	exitFailed = 1
-	exitUsage  = 2
+	exitDone        = 0
+	exitFailed      = 1
+	exitUsage       = 2
+	exitInterrupted = 130 // a signal ended it
 )
 
-// usageError is an error in how clew was called: exit code 2.
-type usageError struct{ err error }
-
-func (e *usageError) Error() string { return e.err.Error() }
-func (e *usageError) Unwrap() error { return e.err }
-
-// usagef builds a usageError.
-func usagef(format string, args ...any) error {
-	return &usageError{fmt.Errorf(format, args...)}
+// exitError ends a command with an exit code of its own.
+type exitError struct {
+	code int
+	err  error
 }
+
+func (e *exitError) Error() string { return e.err.Error() }
+func (e *exitError) Unwrap() error { return e.err }
+
+// wrongUse makes an error one in how clew was called.
+func wrongUse(err error) error { return &exitError{exitUsage, err} }
+
+// usagef builds such an error.
+func usagef(format string, args ...any) error { return wrongUse(fmt.Errorf(format, args...)) }
 
 // errSilent ends a command with exit code 1 that has said everything already.
 var errSilent = errors.New("failed")

@@ -31,7 +31,7 @@ func newSettings(cmd *cobra.Command) runFunc {
 			return nil, err
 		}
 		if !wantsJSON(cmd) {
-			warnSettings(cmd, s)
+			tell(cmd, s.Warnings)
 		}
 		return &settingsReport{settings.UserFile(), s.All(), append([]string{}, s.Warnings...)}, nil
 	}
@@ -68,7 +68,7 @@ func loadSettings(flags map[string]string) (*settings.Settings, error) {
 	}
 	s, err := settings.Load(settings.Options{UserFile: settings.UserFile(), Dir: dir, Environ: os.Environ(), Flags: flags})
 	if bad := (*settings.Error)(nil); errors.As(err, &bad) && bad.Flag != "" {
-		return nil, &usageError{err}
+		return nil, wrongUse(err)
 	}
 	return s, err
 }
@@ -82,9 +82,9 @@ func withKeys() (func(string) string, error) {
 	return keys.Getenv(os.Getenv), nil
 }
 
-// warnSettings says what was passed over.
-func warnSettings(cmd *cobra.Command, s *settings.Settings) {
-	for _, w := range s.Warnings {
+// tell says what was passed over.
+func tell(cmd *cobra.Command, warnings []string) {
+	for _, w := range warnings {
 		fmt.Fprintf(cmd.ErrOrStderr(), "clew: %s\n", printable(w))
 	}
 }
@@ -95,7 +95,7 @@ func commandHooks(cmd *cobra.Command, events ...string) ([]clew.Hooks, error) {
 	if err != nil {
 		return nil, err
 	}
-	warnSettings(cmd, s)
+	tell(cmd, s.Warnings)
 	return hooksFor(s, events...)
 }
 
@@ -204,7 +204,7 @@ func readModels(cmd *cobra.Command) (modelsReport, error) {
 	if err != nil {
 		return out, err
 	}
-	warnSettings(cmd, s)
+	tell(cmd, s.Warnings)
 	known, err := model.BuiltIn()
 	if err != nil {
 		return out, err

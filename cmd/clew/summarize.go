@@ -33,11 +33,7 @@ func newSummarize(cmd *cobra.Command) runFunc {
 		if in.Budget, err = numberFlag("budget", *budget, budgetNumber); err != nil {
 			return nil, err
 		}
-		return withSession(cmd, args[0], true, func(f kept) (result, error) {
-			leaf, err := leafOf(cmd, f, "until")
-			if err != nil {
-				return nil, err
-			}
+		return withLeaf(cmd, args[0], "until", func(f kept, leaf string) (result, error) {
 			if err := prepareSummary(cmd, f, leaf, &in); err != nil {
 				return nil, err
 			}

@@ -218,6 +218,17 @@ func withSession(cmd *cobra.Command, name string, readOnly bool, do func(f kept)
 	return r, err
 }
 
+// withLeaf is withSession for a command that reads the path to the entry which a flag names, or to the leaf.
+func withLeaf(cmd *cobra.Command, name, flag string, do func(f kept, leaf string) (result, error)) (result, error) {
+	return withSession(cmd, name, true, func(f kept) (result, error) {
+		leaf, err := leafOf(cmd, f, flag)
+		if err != nil {
+			return nil, err
+		}
+		return do(f, leaf)
+	})
+}
+
 // withLog is withSession for a command that appends to the session.
 func withLog(cmd *cobra.Command, name string, do func(f kept, log *session.Log) (result, error)) (result, error) {
 	return withSession(cmd, name, false, func(f kept) (result, error) {

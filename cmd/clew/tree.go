@@ -24,11 +24,7 @@ func newTree(cmd *cobra.Command) runFunc {
 			}
 			f = filterAll
 		}
-		return withSession(cmd, args[0], true, func(s kept) (result, error) {
-			at, err := leafOf(cmd, s, "leaf")
-			if err != nil {
-				return nil, err
-			}
+		return withLeaf(cmd, args[0], "leaf", func(s kept, at string) (result, error) {
 			defer working(cmd, "reading %s", args[0])()
 			t, err := loadTree(cmd.Context(), s, at)
 			if err != nil {
@@ -39,7 +35,7 @@ func newTree(cmd *cobra.Command) runFunc {
 	}
 }
 
-// leafOf returns the id of the entry that a flag names, or of the leaf of the
+// leafOf returns the id of the entry that a flag names, or where it names none of the leaf of the
 // session; "" for a session without entries.
 func leafOf(cmd *cobra.Command, s session.Store, flag string) (string, error) {
 	if f := cmd.Flags().Lookup(flag); f != nil && f.Changed {
