@@ -57,7 +57,7 @@ func newContext(cmd *cobra.Command) runFunc {
 			if err != nil {
 				return nil, err
 			}
-			c := &contextReport{Session: sessionOf(s, ""), Leaf: at, snap: snap, full: *full}
+			c := &contextReport{Session: sessionOf(s), Leaf: at, snap: snap, full: *full}
 			if err := c.fill(cmd.Context(), s, asked.ID != "", *full && wantsJSON(cmd)); err != nil || !fl.Changed("wire") {
 				return c, err
 			}
@@ -293,11 +293,7 @@ type factFunc = func(name, format string, args ...any)
 
 // head says what the context is of; n is how many characters of ids are shown.
 func (c *contextReport) head(rep *report, fact factFunc, n int) {
-	line := "session " + printable(c.Session.ID)
-	if cwd := printable(tilde(c.Session.Cwd)); cwd != "" {
-		line += " of " + cwd
-	}
-	rep.line(rep.p.paint(styleBold, cut(line, rep.wide)))
+	c.Session.head(rep)
 	if c.Leaf == "" {
 		fact("leaf", "none: the session has no entries")
 	} else {

@@ -69,10 +69,6 @@ func newReplay(cmd *cobra.Command) runFunc {
 		}
 		pr := newProgress(cmd)
 		defer pr.done()
-		in, err := findReplay(cmd, args)
-		if err != nil {
-			return nil, err
-		}
 		var texts dumper
 		if fl.dump != "" {
 			if err := os.MkdirAll(fl.dump, 0o700); err != nil {
@@ -80,8 +76,8 @@ func newReplay(cmd *cobra.Command) runFunc {
 			}
 			texts.folder, opt.Text = fl.dump, texts.write
 		}
-		r, err := replay.Play(cmd.Context(), in.sessions(cmd, pr), opt)
-		if err = cmp.Or(in.err, err); err != nil {
+		r, in, err := play(cmd, args, pr, opt)
+		if err != nil {
 			return nil, err
 		}
 		if in.files == 0 {
@@ -101,6 +97,16 @@ func newReplay(cmd *cobra.Command) runFunc {
 	}
 }
 
+// play reads the sessions of the arguments and measures them.
+func play(cmd *cobra.Command, args []string, pr *progress, opt replay.Options) (*replay.Report, *replayInput, error) {
+	in, err := findReplay(cmd, args)
+	if err != nil {
+		return nil, nil, err
+	}
+	r, err := replay.Play(cmd.Context(), in.sessions(cmd, pr), opt)
+	return r, in, cmp.Or(in.err, err)
+}
+
 // measureCurve plays the sessions once more at each budget of --curve.
 func (fl *replayFlags) measureCurve(cmd *cobra.Command, args []string, pr *progress, opt replay.Options) (out []curvePoint, err error) {
 	opt.Chain, opt.Text, opt.Probe = false, nil, nil
@@ -110,12 +116,8 @@ func (fl *replayFlags) measureCurve(cmd *cobra.Command, args []string, pr *progr
 			return nil, err
 		}
 		opt.Budget = int(n)
-		in, err := findReplay(cmd, args)
+		r, _, err := play(cmd, args, pr, opt)
 		if err != nil {
-			return nil, err
-		}
-		r, err := replay.Play(cmd.Context(), in.sessions(cmd, pr), opt)
-		if err = cmp.Or(in.err, err); err != nil {
 			return nil, err
 		}
 		at := curvePoint{Budget: opt.Budget, CCR: map[string]float64{}}
@@ -354,12 +356,7 @@ func (in *replayInput) sessions(cmd *cobra.Command, pr *progress) iter.Seq[repla
 	return func(yield func(replay.Session) bool) {
 		for i, p := range in.paths {
 			pr.say("%s %d of %d: %s", progressBar(i, len(in.paths)), i+1, len(in.paths), filepath.Base(p))
-			more, err := in.read(cmd, p, yield)
-			if err != nil {
-				in.err = err
-				return
-			}
-			if !more {
+			if !in.read(cmd, p, yield) {
 				return
 			}
 		}
@@ -367,39 +364,36 @@ func (in *replayInput) sessions(cmd *cobra.Command, pr *progress) iter.Seq[repla
 }
 
 // read reads the sessions of a file. What is wrong with it is noted; a file that was
-// not named itself and is no session is passed over.
-func (in *replayInput) read(cmd *cobra.Command, path string, yield func(replay.Session) bool) (more bool, err error) {
-	named := in.named[path]
-	for n := 0; ; n++ {
+// not named itself and is no session is passed over. It reports whether to go on.
+func (in *replayInput) read(cmd *cobra.Command, path string, yield func(replay.Session) bool) (more bool) {
+	for n, all := 0, 1; n < all; n++ {
 		t, err := readTranscript(path, n)
 		switch {
 		case err == nil:
-		case !named && (errors.Is(err, transcript.ErrUnknown) || errors.Is(err, transcript.ErrEmpty)):
+		case !in.named[path] && (errors.Is(err, transcript.ErrUnknown) || errors.Is(err, transcript.ErrEmpty)):
 			in.passed++
-			return true, nil
+			return true
 		default:
 			in.unread = append(in.unread, replay.Note{Path: path, Why: errorText(err)})
-			return true, nil
+			return true
 		}
-		if n == 0 {
+		if all = t.Sessions; n == 0 {
 			in.files++
 		}
 		if bad := t.Report.Count(transcript.Damaged); bad > 0 {
 			in.damaged = append(in.damaged, replay.Note{Path: path, Why: fmt.Sprintf("%s of it could not be read", count(bad, "part"))})
 		}
-		sessions, err := conversations(cmd, path, n, t)
-		if err != nil {
-			return false, err
+		var sessions []replay.Session
+		if sessions, in.err = conversations(cmd, path, n, t); in.err != nil {
+			return false
 		}
 		for _, s := range sessions {
 			if !yield(s) {
-				return false, nil
+				return false
 			}
 		}
-		if n+1 >= t.Sessions {
-			return true, nil
-		}
 	}
+	return true
 }
 
 func readTranscript(path string, n int) (*transcript.Transcript, error) {

@@ -30,7 +30,7 @@ func newTree(cmd *cobra.Command) runFunc {
 			if err != nil {
 				return nil, err
 			}
-			return &shownTree{t, t.arrange(f), sessionOf(s, t.name)}, nil
+			return &shownTree{t, t.arrange(f)}, nil
 		})
 	}
 }
@@ -52,24 +52,16 @@ func leafOf(cmd *cobra.Command, s session.Store, flag string) (string, error) {
 type shownTree struct {
 	*tree
 	*outline.Tree
-	session sessionJSON
 }
 
 func (s *shownTree) text(rep *report) {
-	line := "session " + printable(s.session.ID)
-	if name := headline(s.session.Name); name != "" {
-		line += " (" + name + ")"
-	}
-	if cwd := printable(tilde(s.session.Cwd)); cwd != "" {
-		line += " of " + cwd
-	}
-	rep.line(rep.p.paint(styleBold, cut(line, rep.wide)))
-	line = count(len(s.nodes), "entry", "entries") + ", " + count(s.messages, "message") + ", " + count(s.branches, "branch", "branches")
-	if v := s.session.Version; v != session.Version {
+	s.Session.head(rep)
+	line := count(s.Total, "entry", "entries") + ", " + count(s.Messages, "message") + ", " + count(s.Branches, "branch", "branches")
+	if v := s.Session.Version; v != session.Version {
 		line += ", format version " + strconv.Itoa(v)
 	}
 	rep.line(rep.p.paint(styleDim, line))
-	leaf, hidden := s.leaf, len(s.nodes)
+	leaf, hidden := s.leaf, s.Total
 	if leaf >= 0 && !s.nodes[leaf].shown { // it is marked at what is shown of its path
 		leaf = s.Above[leaf]
 	}

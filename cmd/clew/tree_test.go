@@ -79,7 +79,7 @@ func TestTreeIsWhatItDraws(t *testing.T) {
 			if len(drawn) != want {
 				t.Fatalf("seed %d, filter %s: %d of %d entries drawn", seed, filter, len(drawn), want)
 			}
-			if tr.branches > 1 {
+			if tr.Branches > 1 {
 				branched++
 			}
 			parents := make([]int, len(tr.nodes))

@@ -15,11 +15,9 @@ import (
 // A tree is a session as tree prints it. Nodes are numbered in the order of the
 // log; -1 stands for none.
 type tree struct {
+	treeJSON // but for its entries
 	nodes    []treeNode
 	leaf     int // where the conversation stands
-	branches int // entries that nothing hangs under
-	messages int
-	name     string // of the session
 }
 
 type treeNode struct {
@@ -31,8 +29,9 @@ type treeNode struct {
 }
 
 // loadTree reads a whole session.
-func loadTree(ctx context.Context, s session.Store, leaf string) (*tree, error) {
+func loadTree(ctx context.Context, s kept, leaf string) (*tree, error) {
 	t := &tree{leaf: -1}
+	t.Session = sessionOf(s)
 	byID := map[string]int{}
 	labels := map[string]string{}
 	for e, err := range s.All(ctx) {
@@ -46,7 +45,7 @@ func loadTree(ctx context.Context, s session.Store, leaf string) (*tree, error) 
 		}
 		switch e.Type {
 		case session.TypeMessage:
-			t.messages++
+			t.Messages++
 			if m, err := e.Message(); err == nil {
 				n.Role = message.Role(own(string(m.Role)))
 			}
@@ -55,7 +54,7 @@ func loadTree(ctx context.Context, s session.Store, leaf string) (*tree, error) 
 			labels[own(l.TargetID)] = own(l.Label)
 		case session.TypeSessionInfo:
 			name, _ := e.SessionName()
-			t.name = own(name)
+			t.Session.Name = own(name)
 		case session.TypeCompaction:
 			c, _ := e.Compaction()
 			n.FirstKept = own(c.FirstKeptEntryID)
@@ -75,11 +74,12 @@ func loadTree(ctx context.Context, s session.Store, leaf string) (*tree, error) 
 	}
 	for i := range t.nodes {
 		if !hasChild[i] {
-			t.branches++
+			t.Branches++
 		}
 	}
+	t.Total = len(t.nodes)
 	if at, ok := byID[leaf]; ok {
-		t.leaf = at
+		t.leaf, t.Leaf = at, leaf
 	}
 	t.activate(byID)
 	path, err := session.ContextPath(ctx, s, leaf)
@@ -175,12 +175,21 @@ type sessionJSON struct {
 	Version       int    `json:"version"`
 }
 
-func sessionOf(s kept, name string) sessionJSON {
+func sessionOf(s kept) sessionJSON {
 	h := s.Header()
-	return sessionJSON{
-		Path: s.Path(), ID: h.ID, Name: name, Created: jsonTime(h.Timestamp),
-		Cwd: h.Cwd, ParentSession: h.ParentSession, Version: s.Version(),
+	return sessionJSON{s.Path(), h.ID, "", jsonTime(h.Timestamp), h.Cwd, h.ParentSession, s.Version()}
+}
+
+// head writes which session it is.
+func (s *sessionJSON) head(rep *report) {
+	line := "session " + printable(s.ID)
+	if name := headline(s.Name); name != "" {
+		line += " (" + name + ")"
 	}
+	if cwd := printable(tilde(s.Cwd)); cwd != "" {
+		line += " of " + cwd
+	}
+	rep.line(rep.p.paint(styleBold, cut(line, rep.wide)))
 }
 
 // treeJSON is what tree --json prints.
@@ -214,11 +223,8 @@ type treeEntry struct {
 }
 
 func (s *shownTree) json() any {
-	t := s.tree
-	out := treeJSON{Session: s.session, Total: len(t.nodes), Messages: t.messages, Branches: t.branches, Entries: []treeEntry{}}
-	if t.leaf >= 0 {
-		out.Leaf = t.nodes[t.leaf].ID
-	}
+	t, out := s.tree, s.treeJSON
+	out.Entries = []treeEntry{}
 	for r := range s.Rows() {
 		n := &t.nodes[r.Node]
 		e := n.treeEntry

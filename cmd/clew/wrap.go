@@ -68,12 +68,14 @@ func newWrap(cmd *cobra.Command) runFunc {
 		go func() { done <- s.serve(ctx) }()
 		w.direct("http://"+s.l.Addr().String(), c.keys, cfg.Observe)
 		if c.direct != nil {
-			err = c.direct(w)
+			if w.temp, err = os.MkdirTemp("", "clew-wrap-*"); err == nil {
+				defer os.RemoveAll(w.temp)
+				err = c.direct(w)
+			}
 		}
 		if err == nil {
 			err = w.run(cmd)
 		}
-		w.clean()
 		stop()
 		if served := <-done; err == nil {
 			err = served
@@ -98,7 +100,7 @@ type wrapping struct {
 	base    string            // the gateway's address
 	own     bool              // requests for Anthropic go to a server that was named
 	window  int64             // of every model, where one was named
-	temp    []string          // what is removed at the end
+	temp    string            // a folder that is removed at the end
 	// keyed says that a key pays, or a server of one's own answers: whatever it sends may be shortened.
 	// relieved says that it need not compact by itself then.
 	keyed, relieved bool
@@ -117,29 +119,24 @@ func (w *wrapping) direct(base string, keys []string, observe bool) {
 	w.relieved = w.keyed && !observe
 }
 
+// addresses returns those of the vendors at these paths of the gateway, and of the servers of the settings.
+func (w *wrapping) addresses(vendors map[string]string) map[string]string {
+	at := map[string]string{}
+	for name, path := range vendors {
+		at[name] = w.base + path
+	}
+	for name := range w.servers {
+		at[name] = w.at(name)
+	}
+	return at
+}
+
 // at returns the address of a server of the settings by way of the gateway.
 func (w *wrapping) at(name string) string {
 	if strings.HasSuffix(strings.TrimSuffix(w.servers[name], "/"), "/v1") {
 		return w.base + "/" + name + "/v1"
 	}
 	return w.base + "/" + name
-}
-
-// file writes a file that is there as long as the program runs.
-func (w *wrapping) file(pattern, text string) (string, error) {
-	f, err := os.CreateTemp("", pattern)
-	if err != nil {
-		return "", err
-	}
-	w.temp = append(w.temp, f.Name())
-	_, err = f.WriteString(text)
-	return f.Name(), errors.Join(err, f.Close())
-}
-
-func (w *wrapping) clean() {
-	for _, name := range w.temp {
-		_ = os.RemoveAll(name) // the system clears the folder
-	}
 }
 
 // run runs the program. The keys of the terminal reach it as they would without clew.

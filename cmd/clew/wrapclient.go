@@ -180,21 +180,12 @@ func opencodeServers(w *wrapping) error {
 	return nil
 }
 
-// vendorPaths are the addresses of the vendors by way of the gateway, as AI SDKs take them.
-var vendorPaths = map[string]string{"anthropic": "/v1", "openai": "/v1", "google": "/v1beta"}
-
 // opencode has addresses of its own for what its settings name, and takes that of Anthropic
-// with the version.
+// with the version, as AI SDKs do.
 func directOpencode(w *wrapping) error {
-	type provider struct {
-		Options map[string]string `json:"options"`
-	}
-	providers := map[string]provider{}
-	for name, path := range vendorPaths {
-		providers[name] = provider{map[string]string{"baseURL": w.base + path}}
-	}
-	for name := range w.servers {
-		providers[name] = provider{map[string]string{"baseURL": w.at(name)}}
+	providers := map[string]any{}
+	for name, addr := range w.addresses(map[string]string{"anthropic": "/v1", "openai": "/v1", "google": "/v1beta"}) {
+		providers[name] = map[string]any{"options": map[string]string{"baseURL": addr}}
 	}
 	config, err := json.Marshal(map[string]any{"provider": providers})
 	if err != nil {
@@ -221,23 +212,19 @@ func piServers(w *wrapping) error {
 
 // pi has its addresses from an extension.
 func directPi(w *wrapping) error {
-	at := map[string]string{"anthropic": w.base, "openai": w.base + "/v1", "google": w.base + "/v1beta"}
-	for name := range w.servers {
-		at[name] = w.at(name)
-	}
-	addresses, err := json.Marshal(at)
+	addresses, err := json.Marshal(w.addresses(map[string]string{"anthropic": "", "openai": "/v1", "google": "/v1beta"}))
 	if err != nil {
 		return err
 	}
-	file, err := w.file("clew-wrap-*.mjs", fmt.Sprintf(`export default function (pi) {
+	file := filepath.Join(w.temp, "extension.mjs")
+	w.args = slices.Concat(w.args[:1], []string{"-e", file}, w.args[1:])
+	return os.WriteFile(file, fmt.Appendf(nil, `export default function (pi) {
   for (const [name, baseUrl] of Object.entries(%s)) pi.registerProvider(name, { baseUrl });
   pi.on("session_before_compact", (event, ctx) => {
     if (%t && event.reason === "threshold" && !ctx.modelRegistry.isUsingOAuth(ctx.model)) return { cancel: true };
   });
 }
-`, addresses, w.relieved))
-	w.args = slices.Concat(w.args[:1], []string{"-e", file}, w.args[1:])
-	return err
+`, addresses, w.relieved), 0o600)
 }
 
 // clineSettings are the settings of Cline's providers.
@@ -279,11 +266,6 @@ func clineServers(w *wrapping) error {
 // Cline has its addresses from its settings alone, so it gets others for this run: a folder
 // of data that is its own but for them.
 func directCline(w *wrapping) error {
-	dir, err := os.MkdirTemp("", "clew-wrap-*")
-	if err != nil {
-		return err
-	}
-	w.temp = append(w.temp, dir)
 	var s clineSettings
 	if err := readSettings(filepath.Join(w.clineData(), "settings", "providers.json"), &s); err != nil {
 		return err
@@ -300,7 +282,7 @@ func directCline(w *wrapping) error {
 	if err != nil {
 		return err
 	}
-	if err := os.Mkdir(filepath.Join(dir, "settings"), 0o700); err != nil {
+	if err := os.Mkdir(filepath.Join(w.temp, "settings"), 0o700); err != nil {
 		return err
 	}
 	for _, sub := range []string{"", "settings"} {
@@ -310,16 +292,16 @@ func directCline(w *wrapping) error {
 		}
 		for _, e := range from {
 			if name := filepath.Join(sub, e.Name()); name != "settings" && e.Name() != "providers.json" {
-				if err := os.Symlink(filepath.Join(w.clineData(), name), filepath.Join(dir, name)); err != nil {
+				if err := os.Symlink(filepath.Join(w.clineData(), name), filepath.Join(w.temp, name)); err != nil {
 					return err
 				}
 			}
 		}
 	}
-	more := []string{"--data-dir", dir}
+	more := []string{"--data-dir", w.temp}
 	if w.relieved {
 		more = append(more, "--compaction", "off")
 	}
 	w.args = slices.Concat(w.args[:1], more, w.args[1:])
-	return os.WriteFile(filepath.Join(dir, "settings", "providers.json"), data, 0o600)
+	return os.WriteFile(filepath.Join(w.temp, "settings", "providers.json"), data, 0o600)
 }
