@@ -48,21 +48,15 @@ func (fl *chatFlags) runUI(ctx context.Context, cmd *cobra.Command, c chat.Confi
 	}
 	if s.AskTrust() {
 		yes, err := askTrust(in, out, s.Untrusted())
-		if err != nil || yes {
-			err = errors.Join(err, s.Close())
-		} else {
+		if err == nil && !yes {
 			err = s.DontTrust()
+		} else if err = errors.Join(err, s.Close()); err == nil {
+			if err = s.Trust(ctx); err == nil { // with all that the project wants
+				s, err = openChat(ctx, c)
+			}
 		}
 		if err != nil {
 			return err
-		}
-		if yes { // it is closed, and opened again with all that the project wants
-			if err = s.Trust(ctx); err == nil {
-				s, err = openChat(ctx, c)
-			}
-			if err != nil {
-				return err
-			}
 		}
 	}
 	hints := s.Warnings()

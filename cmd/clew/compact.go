@@ -90,10 +90,7 @@ func runCompact(cmd *cobra.Command, name string, fl compactFlags) (result, error
 	} else if err = r.config(cmd, f, policy, fl.counter); err == nil && fl.out == "" {
 		err = r.apply(cmd, f)
 	} else if err == nil {
-		var file *jsonl.File
-		if file, err = onFile(f); err == nil {
-			err = r.writeCopy(cmd, file, fl.out)
-		}
+		err = r.writeCopy(cmd, f, fl.out)
 	}
 	if err != nil {
 		return nil, err
@@ -144,7 +141,6 @@ func (r *compactReport) config(cmd *cobra.Command, s session.Store, policy model
 // take takes over what a plan says.
 func (r *compactReport) take(plan *compact.Plan) {
 	r.Plan = plan
-	r.Summary, r.Summarizer, r.Rejected, r.Usage = "", "", nil, nil
 	if s := plan.Summary; s != nil {
 		r.Summary, r.Summarizer, r.Rejected, r.Usage = s.Text, s.Summarizer, s.Rejected, (*summaryUsage)(s.Usage)
 	}
@@ -152,8 +148,12 @@ func (r *compactReport) take(plan *compact.Plan) {
 
 // writeCopy copies the session and appends the pass to the copy. A copy without
 // its pass is of no use: when something fails there is none.
-func (r *compactReport) writeCopy(cmd *cobra.Command, f *jsonl.File, out string) (err error) {
-	if err := f.CopyTo(cmd.Context(), out); err != nil {
+func (r *compactReport) writeCopy(cmd *cobra.Command, s kept, out string) (err error) {
+	f, err := onFile(s)
+	if err == nil {
+		err = f.CopyTo(cmd.Context(), out)
+	}
+	if err != nil {
 		return err
 	}
 	r.Out = out

@@ -275,11 +275,8 @@ func (c *contextSize) write(rep *report) {
 
 func (c *contextReport) text(rep *report) {
 	n := shortestOf(c.Messages, func(m *contextMessage) string { return m.ID })
-	fact := func(name, format string, args ...any) {
-		rep.line(rep.p.paint(styleDim, pad(name, 12)), cut(printable(fmt.Sprintf(format, args...)), rep.wide-12))
-	}
-	c.head(rep, fact, n)
-	c.usage(rep, fact, n)
+	c.head(rep, n)
+	c.usage(rep, n)
 	for _, l := range tui.Categories(c.Reading, number, func(bar string) string { return rep.p.paint(styleBlue, bar) }) {
 		rep.line("  ", l)
 	}
@@ -289,15 +286,18 @@ func (c *contextReport) text(rep *report) {
 	}
 }
 
-type factFunc = func(name, format string, args ...any)
+// fact writes a name and what is so, on one line.
+func (r *report) fact(name, format string, args ...any) {
+	r.line(r.p.paint(styleDim, pad(name, 12)), cut(printable(fmt.Sprintf(format, args...)), r.wide-12))
+}
 
 // head says what the context is of; n is how many characters of ids are shown.
-func (c *contextReport) head(rep *report, fact factFunc, n int) {
+func (c *contextReport) head(rep *report, n int) {
 	c.Session.head(rep)
 	if c.Leaf == "" {
-		fact("leaf", "none: the session has no entries")
+		rep.fact("leaf", "none: the session has no entries")
 	} else {
-		fact("leaf", "%s", short(c.Leaf, maxID))
+		rep.fact("leaf", "%s", short(c.Leaf, maxID))
 	}
 	model := "not known"
 	if m := c.Model; m != nil {
@@ -309,24 +309,24 @@ func (c *contextReport) head(rep *report, fact factFunc, n int) {
 			model += ", thinking " + m.Thinking
 		}
 	}
-	fact("model", "%s", model)
+	rep.fact("model", "%s", model)
 	if cut := c.Compaction; cut != nil {
 		kept := "nothing kept before it"
 		if cut.FirstKept != cut.ID && slices.ContainsFunc(c.snap.Context.Active, func(e *session.Entry) bool { return e.ID == cut.FirstKept }) {
 			kept = "kept from " + short(cut.FirstKept, n)
 		}
-		fact("compaction", "%s, %s, %s tokens before it", short(cut.ID, n), kept, number(cut.TokensBefore))
+		rep.fact("compaction", "%s, %s, %s tokens before it", short(cut.ID, n), kept, number(cut.TokensBefore))
 	}
 	if c.Edited+c.Omitted > 0 {
-		fact("edits", "%s changed, %s left out", count(c.Edited, "message"), number(int64(c.Omitted)))
+		rep.fact("edits", "%s changed, %s left out", count(c.Edited, "message"), number(int64(c.Omitted)))
 	}
-	fact("messages", "%s, with %s", number(int64(len(c.Messages))), count(c.ToolCalls, "tool call"))
+	rep.fact("messages", "%s, with %s", number(int64(len(c.Messages))), count(c.ToolCalls, "tool call"))
 }
 
 // usage draws how full the window is.
-func (c *contextReport) usage(rep *report, fact factFunc, n int) {
+func (c *contextReport) usage(rep *report, n int) {
 	r, limit := c.Reading, c.Window.Limit
-	fact("window", "%s tokens (%s)", number(c.Window.Tokens), map[string]string{
+	rep.fact("window", "%s tokens (%s)", number(c.Window.Tokens), map[string]string{
 		"flag": "asked for", "model": "of the model", "gateway": "that the gateway kept to", "default": "assumed; --window sets it",
 	}[c.Window.From])
 	st := styleGreen
@@ -343,20 +343,20 @@ func (c *contextReport) usage(rep *report, fact factFunc, n int) {
 	if r.Anchor >= 0 {
 		by = "at " + short(c.Messages[r.Anchor].ID, n)
 	}
-	fact("measured", "%s", tui.Measured(r, by, number))
+	rep.fact("measured", "%s", tui.Measured(r, by, number))
 	if l := c.Calibrated; l != nil {
-		fact("calibrated", "estimates times %.2f, learnt from %s in the log", l.Factor, count(int(l.Calls), "call"))
+		rep.fact("calibrated", "estimates times %.2f, learnt from %s in the log", l.Factor, count(int(l.Calls), "call"))
 	}
-	fact("limit", "%s tokens, %s reserved for the answer", number(limit), number(c.Window.Reserve))
+	rep.fact("limit", "%s tokens, %s reserved for the answer", number(limit), number(c.Window.Reserve))
 	switch {
 	case !c.Over:
-		fact("left", "%s tokens", number(limit-r.Tokens))
+		rep.fact("left", "%s tokens", number(limit-r.Tokens))
 	case r.Tokens <= limit:
-		fact("left", "%s tokens: too few, as estimates may be low; clew compact makes room", number(limit-r.Tokens))
+		rep.fact("left", "%s tokens: too few, as estimates may be low; clew compact makes room", number(limit-r.Tokens))
 	default:
-		fact("over", "%s tokens; clew compact makes room", number(r.Tokens-limit))
+		rep.fact("over", "%s tokens; clew compact makes room", number(r.Tokens-limit))
 	}
-	fact("request", "about %s", size(r.Bytes))
+	rep.fact("request", "about %s", size(r.Bytes))
 }
 
 // message writes a message: a line, or all that it says, as clew recall does.

@@ -41,7 +41,6 @@ type explainReport struct {
 	all        []describedFate // of every entry on the path, oldest first
 	inWords    bool            // all of them are described, not only those that are pinned
 	windowFrom string
-	trigger    int64
 }
 
 // describedFate is a fate with what it is about.
@@ -181,9 +180,7 @@ func (e *explainReport) load(cmd *cobra.Command, s session.Store, policy modelPo
 	if err := e.fates(ctx, s, p.leaf); err != nil {
 		return err
 	}
-	pr := newProgress(cmd)
-	defer pr.done()
-	pr.say("planning for %s", count(e.Entries, "entry", "entries"))
+	defer working(cmd, "planning for %s", count(e.Entries, "entry", "entries"))()
 	if err := e.plans(ctx, p); err != nil {
 		return err
 	}
@@ -217,9 +214,6 @@ func (e *explainReport) plans(ctx context.Context, p *loaded) (err error) {
 	if err != nil {
 		return &session.Error{Op: "explain", Subject: e.File, Err: err}
 	}
-	if e.Plan != nil {
-		e.trigger = e.Plan.Threshold()
-	}
 	return nil
 }
 
@@ -234,7 +228,7 @@ func (e *explainReport) fates(ctx context.Context, s session.Store, leaf string)
 	e.Counts = map[compact.FateKind]int{}
 	fate, ended := compact.FateIn(path), compact.Checkpoints(path)
 	e.Checkpoints = []describedCheckpoint{}
-	add := func(entry *session.Entry) {
+	err = session.Walk(ctx, s, leaf, func(entry *session.Entry) bool {
 		f := describedFate{Fate: fate(entry)}
 		f.Entry = own(f.Entry)
 		e.Counts[f.Fate.Fate]++
@@ -247,8 +241,8 @@ func (e *explainReport) fates(ctx context.Context, s session.Store, leaf string)
 			d := describe(entry).own()
 			e.Checkpoints = append(e.Checkpoints, describedCheckpoint{ledger.Checkpoint{Entry: f.Entry, Why: why}, d.Kind, d.line()})
 		}
-	}
-	err = session.Walk(ctx, s, leaf, func(entry *session.Entry) bool { add(entry); return false })
+		return false
+	})
 	slices.Reverse(e.all)
 	slices.Reverse(e.Checkpoints)
 	e.Entries = len(e.all)
@@ -312,9 +306,9 @@ func (e *explainReport) printTrigger(rep *report) {
 	guarded, limit := e.Plan.Before.Guarded(), e.Plan.Budget.Limit
 	line := "over " + number(limit) + " tokens"
 	room := limit - guarded
-	if e.trigger < limit {
-		line += ", or from " + number(e.trigger) + " on"
-		room = min(room, e.trigger-e.Plan.Before.Tokens)
+	if trigger := e.Plan.Threshold(); trigger < limit {
+		line += ", or from " + number(trigger) + " on"
+		room = min(room, trigger-e.Plan.Before.Tokens)
 	}
 	if guarded > e.Plan.Before.Tokens {
 		line += "; with the usual error of estimates it is at " + number(guarded)

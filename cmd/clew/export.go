@@ -76,9 +76,8 @@ func writableFormats() (list []transcript.Format) {
 }
 
 func (fl *exportFlags) export(cmd *cobra.Command, f kept, leaf string) (result, error) {
-	bar := newProgress(cmd)
-	defer bar.done()
-	bar.say("writing %s", fl.to)
+	done := working(cmd, "writing %s", fl.to)
+	defer done()
 	r := &exportReport{File: f.Path(), Format: transcript.Format(fl.to), Out: fl.out, Full: fl.full, Notes: []transcript.Note{}}
 	write := func(w io.Writer) error {
 		if err := fl.write(cmd.Context(), w, f, leaf, r); err != nil {
@@ -101,7 +100,7 @@ func (fl *exportFlags) export(cmd *cobra.Command, f kept, leaf string) (result, 
 	if err := write(&buf); err != nil {
 		return nil, err
 	}
-	bar.done()
+	done()
 	_, err := buf.WriteTo(cmd.OutOrStdout())
 	cmd.SetOut(cmd.ErrOrStderr()) // the output is the export
 	return r, err

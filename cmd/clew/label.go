@@ -154,8 +154,10 @@ func (r *pinReport) pin(cmd *cobra.Command, f kept, log *session.Log, args []str
 	}
 	path = append(path, written...)
 	r.Pins = append([]string{}, session.Pins(path)...)
-	if r.on {
-		r.Late = tooLate(path, r.Changed)
+	for _, f := range compact.Fates(path) {
+		if r.on && f.Fate == compact.FateSummarized && slices.Contains(r.Changed, f.Entry) {
+			r.Late = append(r.Late, f.Entry)
+		}
 	}
 	return nil
 }
@@ -178,16 +180,6 @@ func pinnable(cmd *cobra.Command, s session.Store, path []*session.Entry, id str
 		return nil, &session.Error{Op: cmd.Name(), Subject: id, Err: errors.New("it is not on the path to the leaf"), Hint: "clew tree shows the path to the leaf"}
 	}
 	return e, nil
-}
-
-// tooLate returns those of the ids whose entries a summary stands for.
-func tooLate(path []*session.Entry, ids []string) (late []string) {
-	for _, f := range compact.Fates(path) {
-		if f.Fate == compact.FateSummarized && slices.Contains(ids, f.Entry) {
-			late = append(late, f.Entry)
-		}
-	}
-	return late
 }
 
 func (r *pinReport) text(rep *report) {

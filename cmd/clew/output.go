@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -108,15 +109,14 @@ func jsonTime(t time.Time) string {
 }
 
 // progress tells on the error output what is being done, where that is a
-// terminal, and takes it back when it is done. Quick work shows nothing.
+// terminal, and takes it back when it is done. Quick work shows nothing. One
+// goroutine at a time may use it.
 type progress struct {
 	w       io.Writer
 	columns int // 0: nobody looks
 	begun   time.Time
-
-	mu   sync.Mutex
-	text string
-	stop func() // nil while nothing is told
+	text    atomic.Value
+	stop    func() // nil while nothing is told
 }
 
 const (
@@ -144,9 +144,7 @@ func (p *progress) say(format string, args ...any) {
 	if p.columns == 0 {
 		return
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.text = headline(fmt.Sprintf(format, args...)); p.stop == nil {
+	if p.text.Store(headline(fmt.Sprintf(format, args...))); p.stop == nil {
 		ended, end := context.WithCancel(context.Background())
 		var told sync.WaitGroup
 		told.Go(func() { p.tell(ended.Done()) })
@@ -167,12 +165,9 @@ func (p *progress) tell(ended <-chan struct{}) {
 			return
 		case now := <-tick.C:
 			if since := now.Sub(p.begun); since >= progressAfter {
-				p.mu.Lock()
-				text := p.text
-				p.mu.Unlock()
 				shown = true
 				end := fmt.Sprintf(" (%d s)", int(since.Seconds()))
-				fmt.Fprintf(p.w, "\r\x1b[K%s%s", cut(text, p.columns-1-len(end)), end)
+				fmt.Fprintf(p.w, "\r\x1b[K%s%s", cut(p.text.Load().(string), p.columns-1-len(end)), end)
 			}
 		}
 	}
@@ -180,12 +175,9 @@ func (p *progress) tell(ended <-chan struct{}) {
 
 // done takes away what was shown. It may be called at any time, and again.
 func (p *progress) done() {
-	p.mu.Lock()
-	stop := p.stop
-	p.stop = nil
-	p.mu.Unlock()
-	if stop != nil {
-		stop()
+	if p.stop != nil {
+		p.stop()
+		p.stop = nil
 	}
 }
 
@@ -209,8 +201,9 @@ func width(cmd *cobra.Command) int {
 	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n >= 20 {
 		return n
 	}
-	if isPipe(cmd.OutOrStdout()) {
-		if w := terminalWidth(cmd.ErrOrStderr()); w > 0 {
+	if f, ok := cmd.OutOrStdout().(*os.File); ok {
+		info, err := f.Stat()
+		if w := terminalWidth(cmd.ErrOrStderr()); err == nil && info.Mode()&os.ModeNamedPipe != 0 && w > 0 {
 			return w
 		}
 	}
@@ -222,20 +215,8 @@ func terminalWidth(w any) int {
 	if !ok {
 		return 0
 	}
-	n, _, err := term.GetSize(int(f.Fd()))
-	if err != nil {
-		return 0
-	}
+	n, _, _ := term.GetSize(int(f.Fd())) // 0 of what is no terminal
 	return n
-}
-
-func isPipe(w any) bool {
-	f, ok := w.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeNamedPipe != 0
 }
 
 // A style is an SGR sequence; see ECMA-48, 8.3.117.

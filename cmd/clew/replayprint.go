@@ -192,7 +192,11 @@ func writeMeterNotes(w *bufio.Writer, r *replay.Report) {
 		if math.IsNaN(f) {
 			return "-"
 		}
-		return fmt.Sprintf("%.*f%%", decimals(100*f), 100*f)
+		decimals := 0
+		if f < 0.01 { // to tell small ones apart
+			decimals = 2
+		}
+		return fmt.Sprintf("%.*f%%", decimals, 100*f)
 	}
 	for i := range r.Meter {
 		e := &r.Meter[i].Errors
@@ -202,14 +206,6 @@ func writeMeterNotes(w *bufio.Writer, r *replay.Report) {
 		fmt.Fprintf(w, "%-11s anchored %s (95%%: %s), growth %s, calibrated %s, slices %s\n", r.Meter[i].Name,
 			percent(e.Anchored.Median()), percent(e.Anchored.Quantile(.95)), percent(e.Growth.Median()), percent(e.Learned.Median()), percent(e.Slices.Median()))
 	}
-}
-
-// decimals are enough to tell small percentages apart.
-func decimals(percent float64) int {
-	if percent < 1 {
-		return 2
-	}
-	return 0
 }
 
 // replayJSON is what replay --json prints.

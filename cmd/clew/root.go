@@ -336,8 +336,6 @@ func advise(err error) error {
 	switch {
 	case errors.Is(err, session.ErrNotFound) && e.File != "":
 		e.Hint = "clew tree " + e.File + " lists the entries"
-	case errors.Is(err, session.ErrNothingToUndo):
-		e.Hint = "clew tree shows what is there"
 	case e.Op == "open" && e.Hint == "check the path":
 		e.Hint += "; clew ls lists the sessions in the data folder"
 	case e.Hint == "name a session file in it":

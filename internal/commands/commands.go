@@ -30,6 +30,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/clew-dev/clew/internal/settings"
 	"github.com/clew-dev/clew/internal/text"
 )
 
@@ -89,11 +90,13 @@ func Read(c Config) Set {
 		r.folder(os.DirFS(c.Home), ".claude", c.Home, FromUser)
 		r.folder(os.DirFS(c.Home), ".agents", c.Home, FromUser)
 	}
-	for _, dir := range above(c.Dir) {
-		if dir == c.Home {
-			break // these are the user's
+	if c.Dir != "" {
+		for _, dir := range settings.Above(filepath.Clean(c.Dir)) {
+			if dir == c.Home {
+				break // these are the user's
+			}
+			r.project(dir)
 		}
-		r.project(dir)
 	}
 	entries, _ := builtIn.ReadDir("builtin")
 	for _, e := range entries {
@@ -111,23 +114,6 @@ func (s Set) Find(name string) (Command, bool) {
 		return Command{}, false
 	}
 	return s.Commands[at], true
-}
-
-// above returns a folder and those above it up to the top of its project, the one with
-// .git; without one, the folder alone.
-func above(dir string) (dirs []string) {
-	if dir == "" {
-		return nil
-	}
-	for d := filepath.Clean(dir); ; d = filepath.Dir(d) {
-		dirs = append(dirs, d)
-		if _, err := os.Lstat(filepath.Join(d, ".git")); err == nil {
-			return dirs
-		}
-		if filepath.Dir(d) == d {
-			return dirs[:1]
-		}
-	}
 }
 
 type reader struct{ set Set }

@@ -56,12 +56,7 @@ func Local(ctx context.Context, all []Provider) []Found {
 // IsLocal reports whether a provider is a server on this machine that takes no key.
 func (p Provider) IsLocal() bool {
 	u, err := url.Parse(p.BaseURL)
-	return err == nil && len(p.KeyEnv) == 0 && loopback(u.Hostname())
-}
-
-func loopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
+	return err == nil && len(p.KeyEnv) == 0 && (u.Hostname() == "localhost" || net.ParseIP(u.Hostname()).IsLoopback())
 }
 
 // server is a server on this machine.

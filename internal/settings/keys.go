@@ -155,7 +155,7 @@ func (s *Settings) table() []Key {
 			"servers that the tool `web_fetch` may reach, with permission: off (no such tool), public, all (also private networks and this machine)"),
 		key("agent.compactTool", "CLEW_COMPACT_TOOL", "", "false", "", into(&a.CompactTool, truth),
 			"the model may request a compaction, from half of the trigger on"),
-		key("ui.theme", "CLEW_THEME", "", ThemeAuto, "", into(&s.UI.Theme, oneOf("theme", Themes())),
+		key("ui.theme", "CLEW_THEME", "", "auto", "", into(&s.UI.Theme, oneOf("theme", Themes())),
 			"colours: "+strings.Join(Themes(), ", ")),
 		key("ui.screenReader", "CLEW_SCREEN_READER", "", "false", "", into(&s.UI.ScreenReader, truth),
 			"print plain lines for a screen reader"),

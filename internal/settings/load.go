@@ -207,29 +207,32 @@ func UserFile() string {
 	return filepath.Join(dir, "clew", fileName)
 }
 
-// projectFile returns the settings file of the project that a folder belongs to, which a
-// program keeps in a folder of its own there, "" for none: in the folder, or in the nearest one above it up to the one with .git.
-// Without .git there is nothing to say where a project ends, so only the folder itself counts.
+// projectFile returns the nearest settings file of the project that a folder belongs to, which
+// a program keeps in a folder of its own there, "" for none.
 func projectFile(dir, own string) string {
-	top, err := filepath.Abs(dir)
+	abs, err := filepath.Abs(dir)
 	if err != nil || dir == "" {
 		return ""
 	}
-	found := ""
-	for d := top; ; d = filepath.Dir(d) {
+	for _, d := range Above(abs) {
 		file := filepath.Join(d, own, fileName)
-		if _, err := os.Lstat(file); err == nil && found == "" {
-			found = file
+		if _, err := os.Lstat(file); err == nil {
+			return file
 		}
-		if _, err := os.Lstat(filepath.Join(d, ".git")); err == nil {
-			return found
-		}
-		if filepath.Dir(d) == d {
-			break
-		}
-	}
-	if found == filepath.Join(top, own, fileName) {
-		return found
 	}
 	return ""
+}
+
+// Above returns a folder and those above it up to the top of its project, the one with
+// .git. Without one there is nothing to say where a project ends, so it is the folder alone.
+func Above(dir string) (dirs []string) {
+	for d := dir; ; d = filepath.Dir(d) {
+		dirs = append(dirs, d)
+		if _, err := os.Lstat(filepath.Join(d, ".git")); err == nil {
+			return dirs
+		}
+		if filepath.Dir(d) == d {
+			return dirs[:1]
+		}
+	}
 }

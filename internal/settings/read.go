@@ -3,7 +3,6 @@ package settings
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -188,36 +187,36 @@ func (f *inFile) field(n *node, to any) (err error) {
 	switch to := to.(type) {
 	case *string:
 		if err = f.text(n, to); err == nil && strings.TrimSpace(*to) == "" {
-			return f.bad(n, "it is empty", "write something, or leave it out")
+			err = f.bad(n, "it is empty", "write something, or leave it out")
 		}
 		return err
 	case *[]string:
 		return f.texts(n, to)
 	case *map[string]string:
 		return f.named(n, to)
-	case setter:
-		_, err = n.scalar(to)
+	case *bool:
+		return f.decode(n, to, "true or false")
 	case *time.Duration:
 		_, err = n.scalar(into(to, timeout))
 	case *compact.Amount:
 		_, err = n.scalar(into(to, compact.ParseAmount))
 	case *float64:
 		_, err = n.scalar(into(to, price))
-	case *bool:
-		err = n.decode(to, "true or false")
+	case setter:
+		_, err = n.scalar(to)
 	default:
-		err = n.decode(to, "a whole number")
+		return f.decode(n, to, "a whole number")
 	}
 	if err != nil {
-		return f.bad(n, err.Error(), "")
+		err = f.bad(n, err.Error(), "")
 	}
-	return nil
+	return err
 }
 
 // decode reads a value that is no object.
-func (n *node) decode(to any, what string) error {
+func (f *inFile) decode(n *node, to any, what string) error {
 	if n.raw == nil || string(n.raw) == "null" || json.Unmarshal(n.raw, to) != nil {
-		return errors.New("it must be " + what)
+		return f.bad(n, "it must be "+what, "")
 	}
 	return nil
 }
@@ -225,22 +224,20 @@ func (n *node) decode(to any, what string) error {
 // text reads a text that programs and headers can be given. Arguments and command lines may
 // have line breaks.
 func (f *inFile) text(n *node, to *string) error {
-	if err := n.decode(to, "a text"); err != nil {
-		return f.bad(n, err.Error(), "")
-	}
+	err := f.decode(n, to, "a text")
 	lines := n.key == "args" || n.key == "command"
-	if strings.Contains(*to, "\x00") || !lines && strings.ContainsAny(*to, "\r\n") {
-		return f.bad(n, "it has a line break or a zero byte in it", "take it out")
+	if err == nil && (strings.Contains(*to, "\x00") || !lines && strings.ContainsAny(*to, "\r\n")) {
+		err = f.bad(n, "it has a line break or a zero byte in it", "take it out")
 	}
-	return nil
+	return err
 }
 
 // texts reads a list of texts.
 func (f *inFile) texts(n *node, to *[]string) error {
 	*to = []string{}
 	var items []*string
-	if err := n.decode(&items, "a list of texts"); err != nil {
-		return f.bad(n, err.Error(), "")
+	if err := f.decode(n, &items, "a list of texts"); err != nil {
+		return err
 	}
 	for i, item := range items {
 		if item == nil || n.key != "args" && strings.TrimSpace(*item) == "" {

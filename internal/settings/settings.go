@@ -124,16 +124,8 @@ const modeAsk = "ask"
 // Modes returns the modes of package permission, the strictest first.
 func Modes() []string { return []string{"plan", modeAsk, "edits", "all"} }
 
-// The themes.
-const (
-	ThemeAuto  = "auto"
-	ThemeLight = "light"
-	ThemeDark  = "dark"
-	ThemeNone  = "none" // no colours
-)
-
-// Themes returns the themes.
-func Themes() []string { return []string{ThemeAuto, ThemeLight, ThemeDark, ThemeNone} }
+// Themes returns the themes; with none there are no colours.
+func Themes() []string { return []string{"auto", "light", "dark", "none"} }
 
 // Setting is one setting with where it comes from.
 type Setting struct {
