@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -390,15 +391,10 @@ func (c *contextReport) message(rep *report, i, n int) {
 	rep.line()
 }
 
-func roleStyle(r message.Role) style {
-	switch r {
-	case message.RoleUser:
-		return styleGreen
-	case message.RoleAssistant:
-		return styleCyan
-	case message.RoleCompactionSummary, message.RoleBranchSummary:
-		return stylePurple
-	default:
-		return styleDim
-	}
+// roleStyles are the colours of roles; those of others are dim.
+var roleStyles = map[message.Role]style{
+	message.RoleUser: styleGreen, message.RoleAssistant: styleCyan,
+	message.RoleCompactionSummary: stylePurple, message.RoleBranchSummary: stylePurple,
 }
+
+func roleStyle(r message.Role) style { return cmp.Or(roleStyles[r], styleDim) }

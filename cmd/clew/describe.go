@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -154,21 +155,14 @@ func describeCustom(e *session.Entry) described {
 	return described{Kind: "custom", Text: headline(c.CustomType)}
 }
 
-// kindOf is the word for a role.
-func kindOf(r message.Role) string {
-	switch r {
-	case message.RoleToolResult:
-		return "result"
-	case message.RoleBashExecution:
-		return "shell"
-	case message.RoleBranchSummary:
-		return "branch"
-	case message.RoleCompactionSummary:
-		return "summary"
-	default:
-		return string(r)
-	}
+// kinds are the words for roles, where these are not their names.
+var kinds = map[message.Role]string{
+	message.RoleToolResult: "result", message.RoleBashExecution: "shell",
+	message.RoleBranchSummary: "branch", message.RoleCompactionSummary: "summary",
 }
+
+// kindOf is the word for a role.
+func kindOf(r message.Role) string { return cmp.Or(kinds[r], string(r)) }
 
 // messageLine says what a message says in one line; tail is the calls of an answer.
 func messageLine(m *message.Message) (text, tail string) {

@@ -301,12 +301,7 @@ func (r *report) table(rows [][]string, from, to int) {
 	}
 }
 
-func yes(b bool) string {
-	if b {
-		return "yes"
-	}
-	return "no"
-}
+func yes(b bool) string { return map[bool]string{true: "yes", false: "no"}[b] }
 
 // tokens prints a number of tokens in few letters; "" where it is not known.
 func tokens(n int64) string {

@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/clew-dev/clew/internal/outline"
-	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 )
 
@@ -151,12 +150,8 @@ func (n *treeNode) withRef(ids int) string {
 
 func kindStyle(n *treeNode) style {
 	switch {
-	case n.Role == message.RoleUser:
-		return styleGreen
-	case n.Role == message.RoleAssistant:
-		return styleCyan
 	case n.Type == session.TypeCompaction, n.Type == session.TypeBranchSummary, n.Kind == "pass", n.Kind == "leaf", n.Kind == "edit":
 		return stylePurple
 	}
-	return styleDim
+	return roleStyle(n.Role)
 }

@@ -101,10 +101,7 @@ type Model struct {
 
 // Name returns the name that Open takes, with * at the end of that of a family.
 func (m Model) Name() string {
-	name := m.Info.Model
-	if m.Provider.Name != "" {
-		name = m.Provider.Name + "/" + name
-	}
+	name := strings.TrimPrefix(m.Provider.Name+"/"+m.Info.Model, "/")
 	if m.Family {
 		name += "*"
 	}

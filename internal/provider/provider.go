@@ -94,7 +94,7 @@ func (p *Provider) take(own settings.Provider) {
 	if own.API != "" {
 		p.API, p.apiSaid = own.API, true
 	}
-	p.move(cmp.Or(own.BaseURL, p.BaseURL, home(own.API)))
+	p.move(cmp.Or(own.BaseURL, p.BaseURL, homes[own.API]))
 	if own.KeyEnv != "" {
 		p.KeyEnv = []string{own.KeyEnv}
 	}
@@ -113,17 +113,9 @@ func (p *Provider) move(baseURL string) {
 	}
 }
 
-// home is the address of the vendor of an API; "" for the one that most servers speak.
-func home(api string) string {
-	switch api {
-	case settings.APIAnthropic:
-		return anthropic.BaseURL
-	case settings.APIResponses:
-		return openai.BaseURL
-	case settings.APIGemini:
-		return gemini.BaseURL
-	}
-	return ""
+// homes are the addresses of the vendors of the APIs, but for the one that most servers speak.
+var homes = map[string]string{
+	settings.APIAnthropic: anthropic.BaseURL, settings.APIResponses: openai.BaseURL, settings.APIGemini: gemini.BaseURL,
 }
 
 // Ready reports whether the provider can be asked as far as one sees from here: it has

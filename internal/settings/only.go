@@ -97,13 +97,14 @@ func Expand(text string, getenv func(string) string) (string, error) {
 }
 
 // onlyInFiles are objects and lists, for which a variable is no place, in the order of All.
-var onlyInFiles = []string{"models", "prices", "hooks", "providers", "permissions", "mcpServers", "trustProjectHooks"}
+var onlyInFiles = []onlyInFile{
+	{"models", (*inFile).models}, {"prices", (*inFile).prices}, {"hooks", (*inFile).hooks}, {"providers", (*inFile).providers},
+	{"permissions", (*inFile).permissions}, {"mcpServers", (*inFile).mcpServers}, {"trustProjectHooks", (*inFile).trust},
+}
 
-func (f *inFile) onlyInFiles() map[string]func(*node) error {
-	return map[string]func(*node) error{
-		"models": f.models, "prices": f.prices, "hooks": f.hooks, "providers": f.providers,
-		"permissions": f.permissions, "mcpServers": f.mcpServers, "trustProjectHooks": f.trust,
-	}
+type onlyInFile struct {
+	name string
+	read func(*inFile, *node) error
 }
 
 // note remembers where something comes from that is no key.

@@ -43,13 +43,13 @@ func (f *inFile) bad(n *node, problem, hint string) error {
 }
 
 func (f *inFile) members(of *node) error {
-	only := f.onlyInFiles()
 	for _, n := range of.kids {
+		only := slices.IndexFunc(onlyInFiles, func(o onlyInFile) bool { return o.name == n.name })
 		at := slices.IndexFunc(f.scratch, func(k Key) bool { return k.Name == n.name || k.isOther(n.name) })
 		var err error
 		switch {
-		case only[n.name] != nil:
-			err = only[n.name](n)
+		case only >= 0:
+			err = onlyInFiles[only].read(f, n)
 		case at >= 0:
 			err = f.scalar(n, f.scratch[at])
 		case n.raw == nil && slices.ContainsFunc(f.names(), func(name string) bool { return strings.HasPrefix(name, n.name+".") }):
@@ -73,7 +73,10 @@ func (f *inFile) unknown(n *node, name string, names []string, hint string) erro
 }
 
 func (f *inFile) names() []string {
-	names := slices.Clone(onlyInFiles)
+	var names []string
+	for _, o := range onlyInFiles {
+		names = append(names, o.name)
+	}
 	for _, k := range f.scratch {
 		names = append(names, k.Name)
 		for _, o := range k.Other {

@@ -156,7 +156,7 @@ func (s *Settings) All() []Setting {
 
 // group orders what is no key.
 func group(key string) int {
-	return slices.IndexFunc(onlyInFiles, func(name string) bool { return strings.HasPrefix(key, name) })
+	return slices.IndexFunc(onlyInFiles, func(o onlyInFile) bool { return strings.HasPrefix(key, o.name) })
 }
 
 // Policy returns the policy: the preset with what was said instead.
