@@ -89,23 +89,20 @@ func openFile(ctx context.Context, path string) (*os.File, os.FileInfo, error) {
 // readOnlyError says of a file of another program what a command that would change it can
 // do instead; nil where it is no such file.
 func readOnlyError(path string) error {
-	if sessions.InOpenCode(path) {
-		return readOnly(path, transcript.OpenCode)
+	of := transcript.OpenCode
+	if !sessions.InOpenCode(path) {
+		f, info, err := openFile(context.Background(), path)
+		if err != nil {
+			return nil //nolint:nilerr // the error that led here says more
+		}
+		defer f.Close()
+		g, err := transcript.Peek(f, info.Size())
+		if err != nil || g.Format == transcript.Pi {
+			return nil //nolint:nilerr // likewise
+		}
+		of = g.Format
 	}
-	f, info, err := openFile(context.Background(), path)
-	if err != nil {
-		return nil //nolint:nilerr // the error that led here says more
-	}
-	defer f.Close()
-	g, err := transcript.Peek(f, info.Size())
-	if err != nil || g.Format == transcript.Pi {
-		return nil //nolint:nilerr // likewise
-	}
-	return readOnly(path, g.Format)
-}
-
-func readOnly(path string, f transcript.Format) error {
-	return fmt.Errorf("%s is a session of %s, which is read and never changed; clew import %s writes one that clew can change", path, f, path)
+	return fmt.Errorf("%s is a session of %s, which is read and never changed; clew import %s writes one that clew can change", path, of, path)
 }
 
 // damageOf lists what could not be read of a file of another program.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -35,32 +34,26 @@ func newLabel(cmd *cobra.Command) runFunc {
 			return nil, usagef("label: %s means the start of the session, where there is nothing to label; name an entry", args[1])
 		}
 		return withLog(cmd, args[0], func(f kept, log *session.Log) (result, error) {
-			return setLabel(cmd.Context(), f, log, args[1], label)
+			id, labels, err := findTarget(cmd.Context(), f, args[1])
+			if err != nil {
+				return nil, err
+			}
+			r := &labelReport{File: f.Path(), ID: id, Label: label}
+			if at := slices.IndexFunc(labels, func(l session.Label) bool { return l.TargetID == id }); at >= 0 {
+				r.Was = labels[at].Label
+			}
+			if err := freeLabel(labels, label, id); err != nil {
+				return nil, err
+			}
+			if label == "" && r.Was == "" {
+				return nil, &session.Error{Op: "label", Subject: id, Err: errors.New("it has no label"), Hint: "clew tree --filter labeled " + f.Path() + " lists the labels"}
+			}
+			if r.entry, err = inWords(cmd.Context(), f, id); err == nil && label != r.Was {
+				_, err = log.Append(cmd.Context(), session.NewLabel(id, label))
+			}
+			return r, err
 		})
 	}
-}
-
-func setLabel(ctx context.Context, f kept, log *session.Log, target, label string) (result, error) {
-	id, labels, err := findTarget(ctx, f, target)
-	if err != nil {
-		return nil, err
-	}
-	r := &labelReport{File: f.Path(), ID: id, Label: label}
-	for _, l := range labels {
-		if l.TargetID == id {
-			r.Was = l.Label
-		}
-	}
-	if err := freeLabel(labels, label, id); err != nil {
-		return nil, err
-	}
-	if label == "" && r.Was == "" {
-		return nil, &session.Error{Op: "label", Subject: id, Err: errors.New("it has no label"), Hint: "clew tree --filter labeled " + f.Path() + " lists the labels"}
-	}
-	if r.entry, err = inWords(ctx, f, id); err == nil && label != r.Was {
-		_, err = log.Append(ctx, session.NewLabel(id, label))
-	}
-	return r, err
 }
 
 // freeLabel makes sure that no other entry than the one with the id has a label,

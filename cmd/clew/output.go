@@ -54,11 +54,6 @@ func printJSON(cmd *cobra.Command, v any) error {
 	return enc.Encode(v)
 }
 
-// output buffers what a command prints line by line; flush it before returning.
-func output(cmd *cobra.Command) *bufio.Writer {
-	return bufio.NewWriterSize(cmd.OutOrStdout(), 64<<10)
-}
-
 // size prints a number of bytes for people, in decimal units.
 func size(n int64) string {
 	const units = "kMGTPE"

@@ -29,7 +29,7 @@ const reportMargin = 11
 func newReport(cmd *cobra.Command) *report {
 	wide := width(cmd)
 	// Beyond 100 columns a line of words is hard to read.
-	return &report{w: output(cmd), p: newPainter(cmd), columns: min(wide, 100), wide: wide, screen: isTerminal(cmd.OutOrStdout())}
+	return &report{w: bufio.NewWriterSize(cmd.OutOrStdout(), 64<<10), p: newPainter(cmd), columns: min(wide, 100), wide: wide, screen: isTerminal(cmd.OutOrStdout())}
 }
 
 // line writes a line of some parts.

@@ -81,30 +81,29 @@ const (
 var builtIn embed.FS
 
 // Read finds all commands. What can't be read is passed over, with a warning.
-func Read(c Config) Set {
-	r := &reader{}
+func Read(c Config) (s Set) {
 	if c.User != "" {
-		r.folder(os.DirFS(c.User), ".", c.User, FromUser)
+		s.folder(os.DirFS(c.User), ".", c.User, FromUser)
 	}
 	if c.Home != "" {
-		r.folder(os.DirFS(c.Home), ".claude", c.Home, FromUser)
-		r.folder(os.DirFS(c.Home), ".agents", c.Home, FromUser)
+		s.folder(os.DirFS(c.Home), ".claude", c.Home, FromUser)
+		s.folder(os.DirFS(c.Home), ".agents", c.Home, FromUser)
 	}
 	if c.Dir != "" {
 		for _, dir := range settings.Above(filepath.Clean(c.Dir)) {
 			if dir == c.Home {
 				break // these are the user's
 			}
-			r.project(dir)
+			s.project(dir)
 		}
 	}
 	entries, _ := builtIn.ReadDir("builtin")
 	for _, e := range entries {
 		data, _ := builtIn.ReadFile("builtin/" + e.Name())
-		r.add(parse(strings.TrimSuffix(e.Name(), ".md"), string(data)), BuiltIn, "")
+		s.add(parse(strings.TrimSuffix(e.Name(), ".md"), string(data)), BuiltIn, "")
 	}
-	slices.SortFunc(r.set.Commands, func(a, b Command) int { return strings.Compare(a.Name, b.Name) })
-	return r.set
+	slices.SortFunc(s.Commands, func(a, b Command) int { return strings.Compare(a.Name, b.Name) })
+	return s
 }
 
 // Find returns the command with a name.
@@ -116,23 +115,21 @@ func (s Set) Find(name string) (Command, bool) {
 	return s.Commands[at], true
 }
 
-type reader struct{ set Set }
-
 // project reads the commands of a folder of the project. Nothing is read that lies outside
 // of it, through whatever links.
-func (r *reader) project(dir string) {
+func (s *Set) project(dir string) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return
 	}
 	defer root.Close()
 	for _, name := range []string{".clew", ".claude", ".agents"} {
-		r.folder(root.FS(), name, dir, FromProject)
+		s.folder(root.FS(), name, dir, FromProject)
 	}
 }
 
 // folder reads commands and skills of a folder dir in the folder top.
-func (r *reader) folder(in fs.FS, dir, top string, from Source) {
+func (s *Set) folder(in fs.FS, dir, top string, from Source) {
 	for _, pattern := range []string{"commands/*.md", "commands/*/*.md", "skills/*/SKILL.md"} {
 		files, _ := fs.Glob(in, path.Join(dir, pattern)) // what can't be read has none
 		for _, name := range files[:min(len(files), maxEntries)] {
@@ -150,12 +147,12 @@ func (r *reader) folder(in fs.FS, dir, top string, from Source) {
 			full := filepath.Join(top, filepath.FromSlash(name))
 			data, err := readFile(in, name)
 			if err != nil {
-				r.warn("%s is passed over: %v", full, err)
+				s.warn("%s is passed over: %v", full, err)
 				continue
 			}
 			c := parse(command, data)
 			c.Skill = skill
-			r.add(c, from, full)
+			s.add(c, from, full)
 		}
 	}
 }
@@ -180,41 +177,37 @@ func readFile(in fs.FS, name string) (string, error) {
 	return strings.ReplaceAll(string(data), "\r\n", "\n"), err
 }
 
-func (r *reader) add(c Command, from Source, file string) {
+func (s *Set) add(c Command, from Source, file string) {
 	c.From, c.Path = from, file
-	switch _, taken := r.set.Find(c.Name); {
+	switch _, taken := s.Find(c.Name); {
 	case taken:
 	case c.Body == "":
-		r.warn("%s is passed over: it says nothing", file)
-	case len(r.set.Commands) == maxCommands && from != BuiltIn:
-		r.warn("there are more than %d commands and skills; the rest is passed over", maxCommands)
-	case len(r.set.Commands) < maxCommands || from == BuiltIn:
-		r.set.Commands = append(r.set.Commands, c)
+		s.warn("%s is passed over: it says nothing", file)
+	case len(s.Commands) == maxCommands && from != BuiltIn:
+		s.warn("there are more than %d commands and skills; the rest is passed over", maxCommands)
+	case len(s.Commands) < maxCommands || from == BuiltIn:
+		s.Commands = append(s.Commands, c)
 	}
 }
 
-func (r *reader) warn(format string, args ...any) {
-	if w := fmt.Sprintf(format, args...); !slices.Contains(r.set.Warnings, w) {
-		r.set.Warnings = append(r.set.Warnings, w)
+func (s *Set) warn(format string, args ...any) {
+	if w := fmt.Sprintf(format, args...); !slices.Contains(s.Warnings, w) {
+		s.Warnings = append(s.Warnings, w)
 	}
 }
 
 // parse takes the front matter off a file.
 func parse(name, data string) Command {
-	c := Command{Name: name}
 	data = strings.TrimPrefix(data, "\ufeff")
-	head, body, ok := strings.Cut(strings.TrimPrefix(data, "---\n"), "\n---")
-	if !ok || !strings.HasPrefix(data, "---\n") {
-		c.Body = strings.TrimSpace(data)
-		c.Description = line(c.Body)
-		return c
+	var values map[string]string
+	if rest, ok := strings.CutPrefix(data, "---\n"); ok {
+		if head, body, ok := strings.Cut(rest, "\n---"); ok {
+			values = frontMatter(head)
+			_, data, _ = strings.Cut(body, "\n") // behind the rest of the line
+		}
 	}
-	_, body, _ = strings.Cut(body, "\n") // the rest of the line
-	c.Body = strings.TrimSpace(body)
-	values := frontMatter(head)
-	c.Description = line(cmp.Or(values["description"], c.Body))
-	c.Arguments = line(values["argument-hint"])
-	return c
+	body := strings.TrimSpace(data)
+	return Command{Name: name, Body: body, Description: line(cmp.Or(values["description"], body)), Arguments: line(values["argument-hint"])}
 }
 
 // frontMatter reads lines of "key: value". A value goes on in lines that are indented.

@@ -256,23 +256,18 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	var b strings.Builder
+	at, key := e.File, e.Key
 	switch {
 	case e.File != "" && e.Line > 0:
-		fmt.Fprintf(&b, "%s:%d: ", e.File, e.Line)
-	case e.File != "":
-		b.WriteString(e.File + ": ")
+		at = fmt.Sprintf("%s:%d", e.File, e.Line)
 	case e.Var != "":
-		fmt.Fprintf(&b, "environment variable %s: ", e.Var)
+		at = "environment variable " + e.Var
 	case e.Flag != "":
-		fmt.Fprintf(&b, "--%s: ", e.Flag)
+		at, key = "--"+e.Flag, ""
 	}
-	if e.Key != "" && e.Flag == "" {
-		b.WriteString(e.Key + ": ")
-	}
-	b.WriteString(e.Problem)
+	said := strings.Join(slices.DeleteFunc([]string{at, key, e.Problem}, func(s string) bool { return s == "" }), ": ")
 	if e.Hint != "" {
-		b.WriteString("; " + e.Hint)
+		said += "; " + e.Hint
 	}
-	return b.String()
+	return said
 }
