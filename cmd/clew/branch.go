@@ -260,14 +260,14 @@ type undoReport struct {
 
 // undoError says what to do about an undo that did not happen.
 func undoError(path string, err error) error {
-	var later *session.LaterError
+	later, left := errors.AsType[*session.LaterError](err)
 	switch {
 	case errors.Is(err, session.ErrNothingToUndo):
 		return &session.Error{
 			Op: "undo", Subject: path, Err: errors.New("there is nothing to undo: no pass on the path to the leaf"),
 			Hint: "clew tree lists the entries",
 		}
-	case errors.As(err, &later):
+	case left:
 		came := count(later.Messages, "message")
 		if later.Messages == 0 {
 			came = count(later.Edits, "edit")

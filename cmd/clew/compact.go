@@ -182,7 +182,7 @@ func (r *compactReport) apply(cmd *cobra.Command, f kept) error {
 	}
 	done, err := s.Compact(cmd.Context(), clew.CompactOptions{Reason: r.reason, CloseOpenCalls: true})
 	if err != nil {
-		if rich := (*clew.Error)(nil); errors.As(err, &rich) && rich.Subject == "" {
+		if rich, ok := errors.AsType[*clew.Error](err); ok && rich.Subject == "" {
 			rich.Subject = r.File
 		}
 		return err

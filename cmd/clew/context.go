@@ -73,16 +73,14 @@ func printWire(cmd *cobra.Command, c *contextReport, p wire.Profile) error {
 	// that they are seen.
 	target := wire.Target{Provider: c.snap.Model.Provider, Model: c.snap.Model.ID, TakesImages: true}
 	req, notes, err := wire.Build(c.snap.Messages, p, target, wire.Options{})
-	var pending *wire.PendingError
-	if errors.As(err, &pending) {
+	if pending, ok := errors.AsType[*wire.PendingError](err); ok {
 		fmt.Fprintf(cmd.ErrOrStderr(), "clew: note: %s not answered yet; a result that says so is put in\n", count(len(pending.Calls), "call is", "calls are"))
 		req, notes, err = wire.Build(c.snap.Messages, p, target, wire.Options{CloseOpenCalls: true})
 	}
 	for _, line := range wireNotes(c, notes) {
 		fmt.Fprintf(cmd.ErrOrStderr(), "clew: note: %s\n", line)
 	}
-	var invalid *wire.ValidationError
-	if errors.As(err, &invalid) {
+	if invalid, ok := errors.AsType[*wire.ValidationError](err); ok {
 		for _, violation := range invalid.Violations {
 			fmt.Fprintf(cmd.ErrOrStderr(), "clew: %s would refuse it: %s\n", p.Name, printable(violation.String()))
 		}

@@ -203,12 +203,11 @@ func (e *explainReport) strategy(ctx context.Context, p *loaded) error {
 }
 
 func (e *explainReport) plans(ctx context.Context, p *loaded) (err error) {
-	var fixed *compact.FixedPartError
 	e.Plan, err = compact.Make(ctx, p.Snapshot, compact.Request{Reason: compact.Threshold})
 	if err == nil && !e.Plan.Act {
 		e.Manual, err = compact.Make(ctx, p.Snapshot, compact.Request{Reason: compact.Manual})
 	}
-	if errors.As(err, &fixed) {
+	if fixed, ok := errors.AsType[*compact.FixedPartError](err); ok {
 		e.Failure, err = fixed.Error(), nil
 	}
 	if err != nil {

@@ -149,13 +149,13 @@ func writeWhole(what, out string, mode fs.FileMode, force bool, write func(io.Wr
 	if err == nil && force {
 		err = os.Rename(path, out)
 	}
-	var pe *fs.PathError
+	pe, failed := errors.AsType[*fs.PathError](err)
 	switch {
 	case made != nil:
 		return made
 	case errors.Is(err, fs.ErrExist):
 		return fmt.Errorf("%s: %s already exists; choose another name or add --force; nothing was written", what, out)
-	case errors.As(err, &pe):
+	case failed:
 		return fmt.Errorf("%s: write %s: %w", what, out, pe.Err)
 	}
 	return err

@@ -76,8 +76,8 @@ type gatewayFile struct {
 
 // unreadable says what is wrong with the file in its own words, not in those of Go.
 func unreadable(err error) error {
-	var wrong *json.UnmarshalTypeError
-	if !errors.As(err, &wrong) {
+	wrong, ok := errors.AsType[*json.UnmarshalTypeError](err)
+	if !ok {
 		return errors.New(strings.TrimPrefix(strings.TrimPrefix(err.Error(), "json: "), "hujson: "))
 	}
 	want := map[reflect.Kind]string{

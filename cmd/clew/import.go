@@ -160,8 +160,7 @@ func importError(op, name string, err error) error {
 	if name == "-" {
 		name = stdinName
 	}
-	var path *fs.PathError
-	if errors.As(err, &path) {
+	if path, ok := errors.AsType[*fs.PathError](err); ok {
 		err = path.Err
 	}
 	switch {

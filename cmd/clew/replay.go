@@ -442,8 +442,7 @@ func conversations(cmd *cobra.Command, path string, n int, t *transcript.Transcr
 
 // errorText is an error without the path that stands beside it anyway.
 func errorText(err error) string {
-	var pe *fs.PathError
-	if errors.As(err, &pe) {
+	if pe, ok := errors.AsType[*fs.PathError](err); ok {
 		return pe.Err.Error()
 	}
 	return err.Error()

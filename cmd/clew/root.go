@@ -46,7 +46,7 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if !errors.Is(err, errSilent) {
 		complain(root, err)
 	}
-	if own := (*exitError)(nil); errors.As(err, &own) {
+	if own, ok := errors.AsType[*exitError](err); ok {
 		return own.code
 	}
 	return exitFailed
@@ -314,7 +314,7 @@ var errSilent = errors.New("failed")
 
 // flagError makes cobra's flag errors usage errors that say where to look.
 func flagError(cmd *cobra.Command, err error) error {
-	if bad := (*pflag.InvalidValueError)(nil); errors.As(err, &bad) {
+	if bad, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		if _, ok := bad.GetFlag().Value.(choice); ok {
 			return usagef("%s--%s %s: %w", strings.TrimPrefix(cmd.Name()+": ", "clew: "), bad.GetFlag().Name, bad.GetValue(), bad.Unwrap())
 		}
@@ -324,8 +324,8 @@ func flagError(cmd *cobra.Command, err error) error {
 
 // advise puts the command that helps into an error of the library, which knows none.
 func advise(err error) error {
-	var e *session.Error
-	if !errors.As(err, &e) {
+	e, ok := errors.AsType[*session.Error](err)
+	if !ok {
 		return err
 	}
 	if errors.Is(err, session.ErrNotSession) {

@@ -67,7 +67,7 @@ func loadSettings(flags map[string]string) (*settings.Settings, error) {
 		return nil, err
 	}
 	s, err := settings.Load(settings.Options{UserFile: settings.UserFile(), Dir: dir, Environ: os.Environ(), Flags: flags})
-	if bad := (*settings.Error)(nil); errors.As(err, &bad) && bad.Flag != "" {
+	if bad, ok := errors.AsType[*settings.Error](err); ok && bad.Flag != "" {
 		return nil, wrongUse(err)
 	}
 	return s, err

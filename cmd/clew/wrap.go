@@ -164,7 +164,7 @@ func (w *wrapping) run(cmd *cobra.Command) error {
 				_ = child.Process.Signal(s)
 			}
 		case err := <-ended:
-			if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() > 0 {
+			if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() > 0 {
 				return &exitError{code: exit.ExitCode(), err: errSilent}
 			}
 			return err

@@ -296,7 +296,7 @@ func EditFile(path string, change func([]byte) ([]byte, error)) error {
 	if err == nil || errors.Is(err, fs.ErrNotExist) {
 		data, err = change(data)
 	}
-	if bad := (*Error)(nil); errors.As(err, &bad) && bad.File+bad.Var+bad.Flag == "" {
+	if bad, ok := errors.AsType[*Error](err); ok && bad.File+bad.Var+bad.Flag == "" {
 		bad.File = path
 	}
 	if err != nil {
