@@ -300,16 +300,14 @@ func withoutCd(command string) string {
 
 // summaryLine is the first line of a summary that is no heading.
 func summaryLine(s string) string {
-	rest := s
-	for range 40 {
-		line, more, ok := strings.Cut(rest, "\n")
+	lines := 0
+	for line := range strings.Lines(s) {
 		if text := headline(line); text != "" && !strings.HasPrefix(text, "#") && !strings.HasPrefix(text, "<") {
 			return text
 		}
-		if !ok {
+		if lines++; lines == 40 {
 			break
 		}
-		rest = more
 	}
 	return headline(s)
 }

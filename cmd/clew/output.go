@@ -307,12 +307,7 @@ func shortestOf[T any](all []T, id func(*T) string) int {
 const maxID = 36
 
 // short returns the first n characters of an id, safe to print.
-func short(id string, n int) string {
-	if len(id) > n {
-		id = id[:n]
-	}
-	return printable(id)
-}
+func short(id string, n int) string { return printable(id[:min(len(id), n)]) }
 
 // readLine reads a line and nothing behind it, which is for who reads next.
 func readLine(in io.Reader) (string, error) {

@@ -85,7 +85,7 @@ func newRecall(cmd *cobra.Command) runFunc {
 		if err != nil {
 			return nil, err
 		}
-		if named := recall.Handles(fl.Text); recall.AreHandles(fl.Text) && fl.Tool+fl.Path+fl.Since+fl.Until == "" && len(fl.roles) == 0 {
+		if named := recall.Handles(fl.Text); recall.AreHandles(fl.Text) && fl.Tool+fl.Path+fl.Since+fl.Until == "" && len(fl.Roles) == 0 {
 			if _, err := s.RecallText(cmd.Context(), named[0], clew.RecallOptions{Max: 1}); err == nil {
 				handles = named
 			}
@@ -162,7 +162,7 @@ func roleNames() map[string]message.Role {
 	return names
 }
 
-// check refuses flags that go together badly.
+// check refuses flags that go together badly, and finds the roles.
 func (fl *recallFlags) check(cmd *cobra.Command, args []string) error {
 	set := func(names ...string) string {
 		for _, name := range names {
@@ -194,8 +194,12 @@ func (fl *recallFlags) check(cmd *cobra.Command, args []string) error {
 		return usagef("recall: --offset %d: it must not be negative", fl.Offset)
 	}
 	for _, name := range fl.roles {
-		if _, ok := roleNames()[name]; !ok {
+		role, ok := roleNames()[name]
+		if !ok {
 			return usagef("recall: no role %q; there are user, assistant, result, shell, custom, system, summary and branch", name)
+		}
+		if !slices.Contains(fl.Roles, role) {
+			fl.Roles = append(fl.Roles, role)
 		}
 	}
 	return nil
@@ -228,7 +232,7 @@ func (fl *recallFlags) asked(ctx context.Context, s *clew.Session, args []string
 	if n < 0 {
 		n = len(args)
 	}
-	narrow := fl.Text+fl.Tool+fl.Path+fl.Since+fl.Until != "" || len(fl.roles) > 0 || fl.all || fl.left
+	narrow := fl.Text+fl.Tool+fl.Path+fl.Since+fl.Until != "" || len(fl.Roles) > 0 || fl.all || fl.left
 	switch {
 	case narrow && n == len(args):
 		return nil, usagef("recall: the handle %s does not go with --search and what narrows it; drop one of them", args[0])
@@ -281,11 +285,6 @@ func (r *recallReport) recall(cmd *cobra.Command, s *clew.Session, handles []str
 // find searches.
 func (r *recallReport) find(cmd *cobra.Command, s *clew.Session, fl recallFlags) (err error) {
 	q := fl.Query
-	for _, name := range fl.roles {
-		if role := roleNames()[name]; !slices.Contains(q.Roles, role) {
-			q.Roles = append(q.Roles, role)
-		}
-	}
 	switch {
 	case fl.all:
 		q.Scope = clew.ScopeAll

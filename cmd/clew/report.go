@@ -149,15 +149,12 @@ func (r *report) text(s string) {
 	r.w.WriteString("\n")
 }
 
-var longNumber = text.Pattern(`\b[0-9]{4,15}\b`)
+var longNumber = text.Pattern(`\b[1-9][0-9]{3,14}\b`)
 
 // grouped writes the numbers of a sentence as the rest of a report does.
 func grouped(s string) string {
 	return longNumber().ReplaceAllStringFunc(s, func(digits string) string {
-		n, err := strconv.ParseInt(digits, 10, 64)
-		if err != nil || digits[0] == '0' {
-			return digits
-		}
+		n, _ := strconv.ParseInt(digits, 10, 64) // it is not too long
 		return number(n)
 	})
 }

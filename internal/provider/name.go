@@ -139,10 +139,8 @@ func Models(c *model.Catalogue, s *settings.Settings) []Model {
 		return out
 	}
 	with := Config{Catalogue: c, Settings: s}
-	seen := map[string]bool{}
 	for i := range out {
 		m := &out[i]
-		seen[m.Name()] = true
 		if info := with.info(m.Provider, m.Info.Model); info != nil && !m.Family {
 			m.Info.Window, m.Info.Price = info.Window, info.Price
 		}
@@ -161,8 +159,8 @@ func Models(c *model.Catalogue, s *settings.Settings) []Model {
 		} else {
 			m.Info, _ = c.Lookup(all[at].Name, id)
 		}
-		if m.Info.Provider, m.Info.Model = all[at].Name, id; !seen[m.Name()] {
-			seen[m.Name()] = true
+		m.Info.Provider, m.Info.Model = all[at].Name, id
+		if !slices.ContainsFunc(out, func(o Model) bool { return o.Name() == m.Name() }) {
 			out = append(out, m)
 		}
 	}
