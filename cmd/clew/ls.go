@@ -12,7 +12,7 @@ import (
 
 	"github.com/clew-dev/clew/internal/database"
 	"github.com/clew-dev/clew/internal/sessions"
-	"github.com/clew-dev/clew/model"
+	"github.com/clew-dev/clew/model/catalogue"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/transcript"
 )
@@ -114,10 +114,6 @@ func (fl *lsFlags) list(cmd *cobra.Command, args []string) (*sessionList, error)
 	if err != nil {
 		return nil, err
 	}
-	cat, err := model.BuiltIn()
-	if err != nil {
-		return nil, err
-	}
 	if len(args) == 0 && !fl.all {
 		// What is no session may belong to any project.
 		out.Folder, out.Other = cwd, 0
@@ -125,7 +121,7 @@ func (fl *lsFlags) list(cmd *cobra.Command, args []string) (*sessionList, error)
 	}
 	for _, f := range found {
 		if f.Window == 0 && f.Model != "" {
-			info, _ := cat.Lookup("", f.Model)
+			info, _ := catalogue.Default().Lookup("", f.Model)
 			f.Window = info.Window
 		}
 		out.Sessions = append(out.Sessions, listedSession{

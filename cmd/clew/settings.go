@@ -17,7 +17,7 @@ import (
 	"github.com/clew-dev/clew/internal/provider"
 	"github.com/clew-dev/clew/internal/settings"
 	"github.com/clew-dev/clew/internal/tui/widget"
-	"github.com/clew-dev/clew/model"
+	"github.com/clew-dev/clew/model/catalogue"
 	"github.com/clew-dev/clew/session"
 )
 
@@ -205,10 +205,6 @@ func readModels(cmd *cobra.Command) (modelsReport, error) {
 		return out, err
 	}
 	tell(cmd, s.Warnings)
-	known, err := model.BuiltIn()
-	if err != nil {
-		return out, err
-	}
 	getenv, err := withKeys()
 	if err != nil {
 		return out, err
@@ -219,7 +215,7 @@ func readModels(cmd *cobra.Command) (modelsReport, error) {
 	for _, p := range provider.All(s) {
 		out.Providers = append(out.Providers, listedProvider{p, p.Ready(getenv)})
 	}
-	for _, m := range provider.Models(known, s) {
+	for _, m := range provider.Models(catalogue.Default(), s) {
 		i := m.Info
 		j := listedModel{
 			Name: m.Name(), Provider: m.Provider.Name, Model: i.Model, Family: m.Family, Ready: m.Provider.Ready(getenv),

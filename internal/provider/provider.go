@@ -21,6 +21,7 @@ import (
 	"github.com/clew-dev/clew/internal/settings"
 	"github.com/clew-dev/clew/model"
 	"github.com/clew-dev/clew/model/anthropic"
+	"github.com/clew-dev/clew/model/catalogue"
 	"github.com/clew-dev/clew/model/gemini"
 	"github.com/clew-dev/clew/model/openai"
 )
@@ -167,10 +168,7 @@ func Open(c Config) (model.Model, error) {
 		c.Getenv = os.Getenv
 	}
 	if c.Catalogue == nil {
-		var err error
-		if c.Catalogue, err = model.BuiltIn(); err != nil {
-			return nil, err
-		}
+		c.Catalogue = catalogue.Default()
 	}
 	p, id, err := c.find()
 	if err != nil {
