@@ -210,8 +210,8 @@ func (r *compactReport) text(rep *report) {
 			rep.row("deleted", "%s of what was offloaded: nothing names them any more", count(n, "file"))
 		}
 		rep.cut(pl.Cut)
-		rep.files(pl)
 		if s := pl.Summary; s != nil {
+			rep.fileLists(pl.ReadFiles, pl.ModifiedFiles)
 			rep.row("summary", "%s tokens, made by the %s summarizer from %s", number(s.Tokens), s.Summarizer, count(s.Coverage.Items, "message"))
 			for _, why := range s.Rejected {
 				rep.row("not taken", "%s", printable(why))

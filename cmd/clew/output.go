@@ -262,7 +262,7 @@ func headline(s string) string {
 }
 
 // printable makes a text one line that is safe to print.
-func printable(s string) string { return widget.OneLine(s) }
+var printable = widget.OneLine
 
 // printableText is printable for a text of several lines: its line breaks and
 // tabs stay.

@@ -243,13 +243,6 @@ func (r *report) cut(c *compact.Cut) {
 // maxFiles is how many files of a kind a report lists; --json has them all.
 const maxFiles = 12
 
-// files writes which files the summary names.
-func (r *report) files(pl *compact.Plan) {
-	if pl.Summary != nil {
-		r.fileLists(pl.ReadFiles, pl.ModifiedFiles)
-	}
-}
-
 // fileLists writes which files were read and which were modified.
 func (r *report) fileLists(read, modified []string) {
 	r.row("files", "%s read, %s modified", number(int64(len(read))), number(int64(len(modified))))

@@ -19,8 +19,8 @@ func newSummarize(cmd *cobra.Command) runFunc {
 	cmd.Flags().String("until", "", "summarize up to this entry (an id or the beginning of one)")
 	addSummaryFlags(cmd, &template, &instructions, "briefing")
 	addStrategyFlag(cmd, &strategy, "auto, a guess")
-	stage := showText
-	choiceFlag(cmd, &stage, "stage", "what to print: facts, graph or text", []string{showFacts, showGraph, showText})
+	stage := "text"
+	choiceFlag(cmd, &stage, "stage", "what to print: facts, graph or text", []string{"facts", "graph", "text"})
 	return func(args []string) (result, error) {
 		t, err := findTemplate(template)
 		if err != nil {
@@ -95,13 +95,6 @@ func withoutPasses(path []*session.Entry) []*session.Entry {
 	return out
 }
 
-// The stages of a summary.
-const (
-	showFacts = "facts"
-	showGraph = "graph"
-	showText  = "text"
-)
-
 // summaryReport is what summarize --json prints: one of the three.
 type summaryReport struct {
 	File   string         `json:"file"`
@@ -123,9 +116,9 @@ func makeSummary(cmd *cobra.Command, in summary.Input, stage string) (*summaryRe
 		return nil, err
 	}
 	switch stage {
-	case showFacts:
+	case "facts":
 		out.Facts = &made.Facts
-	case showGraph:
+	case "graph":
 		out.Graph = &made.Graph
 	default:
 		out.Text, out.Tokens = strings.TrimRight(made.Text.Text, "\n"), made.Text.Tokens
