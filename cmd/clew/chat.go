@@ -254,20 +254,18 @@ const leaveAfter = 500 * time.Millisecond
 
 // Write implements io.Writer.
 func (l *leaving) Write(data []byte) (int, error) {
-	type did struct {
-		n   int
-		err error
-	}
-	written, late := make(chan did, 1), make(chan struct{})
 	data = bytes.Clone(data) // it may be written when the caller uses it again
+	var n int
+	var err error
+	written, late := make(chan struct{}), make(chan struct{})
 	go func() {
-		n, err := l.to.Write(data)
-		written <- did{n, err}
+		n, err = l.to.Write(data)
+		close(written)
 	}()
 	defer context.AfterFunc(l.ctx, func() { time.AfterFunc(leaveAfter, func() { close(late) }) })()
 	select {
-	case d := <-written:
-		return d.n, d.err
+	case <-written:
+		return n, err
 	case <-late:
 		return 0, errors.New("nobody reads what is written")
 	}

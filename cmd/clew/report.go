@@ -8,9 +8,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/internal/tui/widget"
+	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/token"
 )
 
@@ -262,4 +264,53 @@ func (r *report) fileLists(read, modified []string) {
 			r.w.WriteString(strings.Repeat(" ", reportMargin) + kind.word + path + "\n")
 		}
 	}
+}
+
+// modelName is a model as provider/id, "" where it is not known.
+func modelName(m session.Model) string { return strings.Trim(m.Provider+"/"+m.ID, "/") }
+
+// windowFrom says, for a report, how the window is known, where it was not given.
+func windowFrom(by string, m session.Model) string {
+	switch by {
+	case clew.WindowCatalogue:
+		return " (of " + printable(m.ID) + ")"
+	case clew.WindowPreset:
+		return " (as much as the preset uses)"
+	case clew.WindowAssumed:
+		return " (assumed: the model is not known)"
+	case windowGateway:
+		return " (that the gateway kept to)"
+	}
+	return ""
+}
+
+// barCells is how long a usage bar is.
+const barCells = 20
+
+// usageBar shows how much of a window a number of tokens takes.
+func usageBar(p painter, tokens, window int64) string {
+	share := float64(tokens) / float64(max(window, 1))
+	full := min(int(share*barCells+0.5), barCells)
+	color := styleGreen
+	switch {
+	case share > 0.9:
+		color = styleRed
+	case share > 0.7:
+		color = styleYellow
+	}
+	return p.paint(color, strings.Repeat("█", full)) + p.paint(styleDim, strings.Repeat("░", barCells-full)) +
+		fmt.Sprintf(" %s tokens, %.0f %% of the window", number(tokens), share*100)
+}
+
+// howMeasured says where a reading comes from.
+func howMeasured(r token.Reading) string {
+	switch {
+	case r.Estimated == 0:
+		return "as the provider reported"
+	case r.Measured == 0:
+		return "estimated"
+	case r.Anchor < 0:
+		return fmt.Sprintf("estimated, with %s that the usage before the pass has shown", number(r.Measured))
+	}
+	return fmt.Sprintf("%s reported, %s estimated", number(r.Measured), number(r.Estimated))
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/compact"
+	"github.com/clew-dev/clew/gateway"
 	"github.com/clew-dev/clew/hook"
 	"github.com/clew-dev/clew/internal/provider"
 	"github.com/clew-dev/clew/internal/settings"
@@ -133,6 +134,22 @@ func (p modelPolicy) of(m session.Model) (compact.Policy, string) {
 	policy, from := cfg.PolicyFor(m)
 	policy.Window = cmp.Or(policy.Window, compact.DefaultWindow)
 	return policy, from
+}
+
+// windowGateway says that the window is the one to which a gateway has kept the session.
+const windowGateway = "gateway"
+
+// at is of, where a session has come to an entry that may say to which window a gateway kept it:
+// upstreams may have told it another one than the catalogue has.
+func (p modelPolicy) at(last *session.Entry, m session.Model) (compact.Policy, string) {
+	of, by := p.of(m)
+	if last == nil || by == clew.WindowSet {
+		return of, by
+	}
+	if epoch, err := gateway.EpochOf(last); err == nil && epoch != nil && epoch.Window > 0 {
+		of.Window, by = epoch.Window, windowGateway
+	}
+	return of, by
 }
 
 // modelsReport is what models --json prints.

@@ -12,11 +12,13 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
 	"github.com/clew-dev/clew"
+	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/internal/database"
 	"github.com/clew-dev/clew/internal/home"
 	"github.com/clew-dev/clew/internal/jsonx"
@@ -459,4 +461,44 @@ func damageOf(t *transcript.Transcript) (problems []session.Problem) {
 		problems = append(problems, session.Problem{Severity: session.SevError, Code: n.Kind, Line: n.Line, What: what})
 	}
 	return problems
+}
+
+// loaded is a session as commands look at it. They write nothing.
+type loaded struct {
+	*compact.Snapshot
+	windowBy string          // a Window of package clew, or windowGateway
+	leaf     string          // where the session stands
+	closing  []session.Draft // results of the calls that were interrupted, with which plans are made
+}
+
+// load takes the snapshot of a session at a leaf, for the model that is in force there, or for
+// another one. It reads no more of the log than the context needs.
+func load(ctx context.Context, s session.Store, leaf string, model session.Model, policy modelPolicy, counter counterFlag) (*loaded, error) {
+	last, err := s.Get(ctx, leaf)
+	if err != nil && !errors.Is(err, session.ErrNotFound) {
+		return nil, err
+	}
+	l := &loaded{leaf: leaf}
+	l.Snapshot, err = compact.Load(ctx, s, leaf, &compact.Setup{Model: model, Counter: counter.of, Policy: func(m session.Model) compact.Policy {
+		of, by := policy.at(last, m)
+		l.windowBy = by
+		return of
+	}})
+	return l, err
+}
+
+// newPlanning takes the snapshot of a session at its newest entry, with results of the calls that
+// were interrupted. Where there are any, its plans are to be looked at and not to be applied.
+func newPlanning(cmd *cobra.Command, s session.Store, policy modelPolicy, counter counterFlag) (*loaded, error) {
+	leaf, err := leafOf(cmd, s, "")
+	if err != nil {
+		return nil, err
+	}
+	p, err := load(cmd.Context(), s, leaf, session.Model{}, policy, counter)
+	if err != nil {
+		return nil, err
+	}
+	p.closing = compact.Interrupted(p.Context.Items, time.Now())
+	p.Snapshot = p.Preview(p.closing...)
+	return p, nil
 }
