@@ -154,8 +154,7 @@ func (n *treeNode) withRef(ids int) string {
 }
 
 func kindStyle(n *treeNode) style {
-	switch {
-	case n.Type == session.TypeCompaction, n.Type == session.TypeBranchSummary, n.Kind == "pass", n.Kind == "leaf", n.Kind == "edit":
+	if n.Type == session.TypeCompaction || n.Type == session.TypeBranchSummary || slices.Contains([]string{"pass", "leaf", "edit"}, n.Kind) {
 		return stylePurple
 	}
 	return roleStyle(n.Role)

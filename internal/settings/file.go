@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -37,23 +36,15 @@ type node struct {
 	raw  json.RawMessage // of anything but an object
 }
 
-// all yields what an object has in it, and what that has; a nil node has nothing.
-func (n *node) all() iter.Seq[*node] {
-	return func(yield func(*node) bool) {
-		if n == nil {
-			return
-		}
-		for _, kid := range n.kids {
-			if !yield(kid) {
-				return
-			}
-			for below := range kid.all() {
-				if !yield(below) {
-					return
-				}
-			}
-		}
+// all returns what an object has in it, and what that has; a nil node has nothing.
+func (n *node) all() (all []*node) {
+	if n == nil {
+		return nil
 	}
+	for _, kid := range n.kids {
+		all = append(append(all, kid), kid.all()...)
+	}
+	return all
 }
 
 // scalar reads a number, a text or a truth value as the environment would have it.

@@ -85,7 +85,8 @@ func Load(opt Options) (*Settings, error) {
 	s := &Settings{values: map[string]said{}}
 	s.keys = s.table()
 	err := s.file(opt.UserFile, opt.UserText, FromUser)
-	if project := projectFile(opt.Dir, ".clew"); err == nil && project != "" && !same(project, opt.UserFile) {
+	user, _ := filepath.Abs(opt.UserFile)
+	if project := projectFile(opt.Dir, ".clew"); err == nil && project != "" && project != user {
 		s.Project = filepath.Dir(filepath.Dir(project))
 		err = s.file(project, nil, FromProject)
 	}
@@ -120,12 +121,6 @@ func Load(opt Options) (*Settings, error) {
 	}
 	s.slips(env)
 	return s, nil
-}
-
-func same(a, b string) bool {
-	a, errA := filepath.Abs(a)
-	b, errB := filepath.Abs(b)
-	return errA == nil && errB == nil && a == b
 }
 
 // environment takes what variables and flags say. A variable of another program counts with
@@ -163,7 +158,7 @@ func (s *Settings) pi(dir string, env map[string]string) {
 		if err != nil {
 			s.Warnings = append(s.Warnings, "pi's settings are passed over: "+err.Error())
 		}
-		for n := range root.all() {
+		for _, n := range root.all() {
 			at := slices.IndexFunc(keys, func(k Key) bool { return k.isOther(n.name) })
 			if at < 0 || s.values[keys[at].Name].text != "" {
 				continue
