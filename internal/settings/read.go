@@ -23,6 +23,7 @@ type inFile struct {
 	s       *Settings
 	scratch []Key // to try values out
 	path    string
+	folder  string // that it lies in
 	from    Source
 	seen    map[string]int // key → line
 }
@@ -36,7 +37,8 @@ func (s *Settings) file(path string, text []byte, from Source) error {
 	if err != nil || root == nil {
 		return err
 	}
-	f := &inFile{s: s, scratch: Keys(), path: path, from: from, seen: map[string]int{}}
+	abs, _ := filepath.Abs(path)
+	f := &inFile{s: s, scratch: Keys(), path: path, folder: filepath.Dir(abs), from: from, seen: map[string]int{}}
 	return f.members(root)
 }
 
@@ -124,16 +126,8 @@ func (f *inFile) notForProjects(key, text string) string {
 	return ""
 }
 
-// folder is the one that the file lies in; project is that of the project whose file it is.
-func (f *inFile) folder() string {
-	abs, err := filepath.Abs(f.path)
-	if err != nil {
-		abs = f.path
-	}
-	return filepath.Dir(abs)
-}
-
-func (f *inFile) project() string { return filepath.Dir(f.folder()) }
+// project is the folder of the project whose file it is.
+func (f *inFile) project() string { return filepath.Dir(f.folder) }
 
 // mayUse reports whether what needs trust may be used, and warns if not, unless there is
 // nothing. The user trusts a project by its folder; links are followed on both sides, so that
@@ -426,7 +420,7 @@ func (f *inFile) hooks(n *node) error {
 	}
 	var hooks []hook.Config
 	for _, it := range n.list {
-		c := hook.Config{Dir: f.folder()}
+		c := hook.Config{Dir: f.folder}
 		// Programs that write settings leave out nothing: null is no value, as elsewhere in JSON.
 		it.kids = slices.DeleteFunc(it.kids, func(k *node) bool { return string(k.raw) == "null" })
 		if err := f.object(it, &c, nil); err != nil {
@@ -512,7 +506,7 @@ func (f *inFile) mcpServers(n *node) error {
 			return nil
 		}
 		if m.Cwd != "" && !filepath.IsAbs(m.Cwd) { // from the project, or from the folder of the user's file
-			base := f.folder()
+			base := f.folder
 			if f.from == FromProject {
 				base = f.project()
 			}
