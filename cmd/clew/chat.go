@@ -95,7 +95,24 @@ func (fl *chatFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	words := strings.Join(args, " ")
+	return fl.start(ctx, cmd, c, strings.Join(args, " "))
+}
+
+// start begins a conversation with a model, or with that of the demo: at a pace that can be read
+// along, where somebody does.
+func (fl *chatFlags) start(ctx context.Context, cmd *cobra.Command, c chat.Config, words string) error {
+	if fl.demo {
+		dc := demo.Config{}
+		if isTerminal(cmd.OutOrStdout()) {
+			dc.Pace = demo.Pace
+		}
+		d, err := demo.Open(dc)
+		if err != nil {
+			return err
+		}
+		defer d.Close()
+		c.Dir, c.Home, c.UserFile, c.Environ, c.OpenModel = d.Dir, d.Home, d.UserFile, d.Environ(os.Environ()), d.OpenModel
+	}
 	switch {
 	case fl.rpc:
 		return fl.runRPC(ctx, cmd, c, words)
@@ -276,11 +293,6 @@ func (fl *chatFlags) runRPC(ctx context.Context, cmd *cobra.Command, c chat.Conf
 	if words != "" {
 		return usagef("chat: --rpc takes no prompt; the other program sends it")
 	}
-	end, err := fl.takeDemo(cmd, &c)
-	if err != nil {
-		return err
-	}
-	defer end()
 	srv := rpc.NewServer(&leaving{ctx, cmd.OutOrStdout()})
 	c.Events = srv.Event
 	s, err := openChat(ctx, c)
@@ -299,35 +311,12 @@ func (fl *chatFlags) runRPC(ctx context.Context, cmd *cobra.Command, c chat.Conf
 	return err
 }
 
-// takeDemo lets the model of the demo answer, where that is asked for: at a pace that can be
-// read along, where somebody does. end takes the demo away.
-func (fl *chatFlags) takeDemo(cmd *cobra.Command, c *chat.Config) (end func(), err error) {
-	if !fl.demo {
-		return func() {}, nil
-	}
-	dc := demo.Config{}
-	if isTerminal(cmd.OutOrStdout()) {
-		dc.Pace = demo.Pace
-	}
-	d, err := demo.Open(dc)
-	if err != nil {
-		return nil, err
-	}
-	c.Dir, c.Home, c.UserFile, c.Environ, c.OpenModel = d.Dir, d.Home, d.UserFile, d.Environ(os.Environ()), d.OpenModel
-	return func() { _ = d.Close() }, nil // its folder is a temporary one
-}
-
 // runUI shows the conversation on the terminal.
 func (fl *chatFlags) runUI(ctx context.Context, cmd *cobra.Command, c chat.Config, words string) error {
 	in, out := cmd.InOrStdin(), cmd.OutOrStdout()
 	if !fl.print && !fl.screenReader && (!isTerminal(in) || !isTerminal(out)) {
 		return usagef("chat: %w", tui.ErrNoTerminal)
 	}
-	end, err := fl.takeDemo(cmd, &c)
-	if err != nil {
-		return err
-	}
-	defer end()
 	queue := agent.NewEventQueue()
 	c.Events = queue.Send
 	s, err := openChat(ctx, c)
@@ -335,7 +324,7 @@ func (fl *chatFlags) runUI(ctx context.Context, cmd *cobra.Command, c chat.Confi
 		if err := fl.firstRun(ctx, cmd); err != nil {
 			return err
 		}
-		return fl.runUI(ctx, cmd, c, words)
+		return fl.start(ctx, cmd, c, words)
 	}
 	if err != nil {
 		return err
@@ -470,11 +459,6 @@ func (fl *chatFlags) runPrint(ctx context.Context, cmd *cobra.Command, c chat.Co
 		c.Interactive = true
 		return fl.runUI(ctx, cmd, c, "")
 	}
-	end, err := fl.takeDemo(cmd, &c)
-	if err != nil {
-		return err
-	}
-	defer end()
 	if words+input == "" {
 		return usagef("chat: there is no prompt; give one as an argument or on the standard input")
 	}

@@ -70,42 +70,40 @@ func newRecall(cmd *cobra.Command) runFunc {
 		if err := fl.check(cmd, args); err != nil {
 			return nil, err
 		}
-		file, err := openSession(cmd, args[0], true)
-		if err != nil {
-			return nil, err
-		}
-		s, err := engineOn(cmd.Context(), file, clew.Config{})
-		if err != nil {
-			_ = file.Close() // it was only read, and err says more
-			return nil, err
-		}
-		defer s.Close()
-		r := &recallReport{File: file.Path()}
-		handles, err := fl.asked(cmd.Context(), s, args[1:])
-		if err != nil {
-			return nil, err
-		}
-		if named := recall.Handles(fl.Text); recall.AreHandles(fl.Text) && fl.Tool+fl.Path+fl.Since+fl.Until == "" && len(fl.Roles) == 0 {
-			if _, err := s.RecallText(cmd.Context(), named[0], clew.RecallOptions{Max: 1}); err == nil {
-				handles = named
-			}
-		}
-		switch {
-		case fl.from+fl.to != "":
-			r.Steps, err = s.Steps(cmd.Context(), fl.from+".."+fl.to, 0, fl.Offset, fl.Limit)
-		case fl.near > 0:
-			r.Steps, err = s.Steps(cmd.Context(), handles[0], fl.near, fl.Offset, fl.Limit)
-		case len(handles) > 0:
-			err = r.recall(cmd, s, handles, fl)
-		default:
-			err = r.find(cmd, s, fl)
-		}
-		if err != nil {
-			return nil, err
-		}
-		r.exact, r.notes = fl.exact || fl.raw, cmd.ErrOrStderr()
-		return r, nil
+		return withSession(cmd, args[0], true, func(file kept) (result, error) {
+			r := &recallReport{File: file.Path(), exact: fl.exact || fl.raw, notes: cmd.ErrOrStderr()}
+			return r, r.run(cmd, file, args[1:], fl)
+		})
 	}
+}
+
+// run does what the flags and the arguments behind FILE ask for.
+func (r *recallReport) run(cmd *cobra.Command, file kept, args []string, fl recallFlags) error {
+	ctx := cmd.Context()
+	s, err := engineOn(ctx, file, clew.Config{}) // the file is closed by who opened it
+	if err != nil {
+		return err
+	}
+	handles, err := fl.asked(ctx, s, args)
+	if err != nil {
+		return err
+	}
+	if named := recall.Handles(fl.Text); recall.AreHandles(fl.Text) && fl.Tool+fl.Path+fl.Since+fl.Until == "" && len(fl.Roles) == 0 {
+		if _, err := s.RecallText(ctx, named[0], clew.RecallOptions{Max: 1}); err == nil {
+			handles = named
+		}
+	}
+	switch {
+	case fl.from+fl.to != "":
+		r.Steps, err = s.Steps(ctx, fl.from+".."+fl.to, 0, fl.Offset, fl.Limit)
+	case fl.near > 0:
+		r.Steps, err = s.Steps(ctx, handles[0], fl.near, fl.Offset, fl.Limit)
+	case len(handles) > 0:
+		err = r.recall(cmd, s, handles, fl)
+	default:
+		err = r.find(cmd, s, fl)
+	}
+	return err
 }
 
 // recallWords puts what looks like a flag behind --, where it stands behind FILE and recall has no flag of such a name: people

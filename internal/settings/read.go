@@ -355,8 +355,13 @@ func Expand(text string, getenv func(string) string) (string, error) {
 
 // onlyInFiles are objects and lists, for which a variable is no place, in the order of All.
 var onlyInFiles = []onlyInFile{
-	{"models", (*inFile).models}, {"prices", (*inFile).prices}, {"hooks", (*inFile).hooks}, {"providers", (*inFile).providers},
-	{"permissions", (*inFile).permissions}, {"mcpServers", (*inFile).mcpServers}, {"trustProjectHooks", (*inFile).trust},
+	{"models", (*inFile).models},
+	{"prices", (*inFile).prices},
+	{"hooks", (*inFile).hooks},
+	{"providers", (*inFile).providers},
+	{"permissions", (*inFile).permissions},
+	{"mcpServers", (*inFile).mcpServers},
+	{"trustProjectHooks", (*inFile).trust},
 }
 
 type onlyInFile struct {
