@@ -274,33 +274,26 @@ func printableText(s string) string {
 	return strings.Join(parts, "\t")
 }
 
-// shortest returns how many characters of each id tell them apart, at least
-// least. Ids that are equal are not told apart.
-func shortest(ids []string, least int) int {
-	sorted := slices.Clone(ids)
-	slices.Sort(sorted)
-	n := least
-	for i := 1; i < len(sorted); i++ {
-		a, b := sorted[i-1], sorted[i]
-		if a == b {
-			continue
-		}
-		k := 0
-		for k < len(a) && k < len(b) && a[k] == b[k] {
-			k++
-		}
-		n = max(n, k+1)
-	}
-	return min(n, maxID)
-}
-
-// shortestOf is shortest for the ids of some values.
+// shortestOf returns how many characters of the ids of some values tell them apart, at
+// least 8. Ids that are equal are not told apart.
 func shortestOf[T any](all []T, id func(*T) string) int {
 	ids := make([]string, len(all))
 	for i := range all {
 		ids[i] = id(&all[i])
 	}
-	return shortest(ids, 8)
+	slices.Sort(ids)
+	n := 8
+	for i := 1; i < len(ids); i++ {
+		a, b := ids[i-1], ids[i]
+		same := 0
+		for same < len(a) && same < len(b) && a[same] == b[same] {
+			same++
+		}
+		if a != b {
+			n = max(n, same+1)
+		}
+	}
+	return min(n, maxID)
 }
 
 // maxID is how much of an id is shown at most: a UUID is shown whole.

@@ -92,8 +92,8 @@ func TestNumbers(t *testing.T) {
 			t.Errorf("size(%d) = %s, want %s", n, got, want)
 		}
 	}
-	if n := shortest([]string{"aaaa1", "aaaa2", "b", "b"}, 2); n != 5 {
-		t.Errorf("5 characters tell them apart, not %d", n)
+	if n := shortestOf([]string{"aaaaaaaaaa1", "b", "aaaaaaaaaa2", "bbbbbbbbbbbb", "bbbbbbbbbbbb"}, func(id *string) string { return *id }); n != 11 {
+		t.Errorf("11 characters tell them apart, not %d", n)
 	}
 	for id, want := range map[string]int64{"claude-opus-4-5": 200_000, "us.anthropic.claude-3-haiku": 200_000, "openai/gpt-5": 272_000 + compact.DefaultReserve, "gpt-4.1-mini": 1_047_576, "gemini-1.5-pro": 2_097_152, "strange": 0} {
 		p, from := modelPolicy{}.of(session.Model{ID: id})
