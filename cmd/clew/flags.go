@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -211,14 +210,6 @@ func findTemplate(name string) (*summary.Template, error) {
 		return nil, usagef("--template: there is no template %q; there are %s", name, strings.Join(templateNames(), ", "))
 	}
 	return t, nil
-}
-
-func findStrategy(name string) (*summary.Profile, error) {
-	p, err := summary.FindProfile(cmp.Or(name, summary.AutoProfile))
-	if err != nil {
-		return nil, usagef("--strategy: %w", err)
-	}
-	return p, nil
 }
 
 func templateNames() []string {

@@ -94,7 +94,18 @@ func (r *report) verdict(sound bool) string {
 
 // bar writes how much of the window a context takes.
 func (r *report) bar(name string, tokens, window int64) {
-	r.w.WriteString(r.p.paint(styleBold, pad(name, reportMargin)) + usageBar(r.p, tokens, window) + "\n")
+	const cells = 20
+	share := float64(tokens) / float64(max(window, 1))
+	full := min(int(share*cells+0.5), cells)
+	color := styleGreen
+	switch {
+	case share > 0.9:
+		color = styleRed
+	case share > 0.7:
+		color = styleYellow
+	}
+	r.line(r.p.paint(styleBold, pad(name, reportMargin)), r.p.paint(color, strings.Repeat("█", full)), r.p.paint(styleDim, strings.Repeat("░", cells-full)),
+		fmt.Sprintf(" %s tokens, %.0f %% of the window", number(tokens), share*100))
 }
 
 // numbers writes lines of a name, a number and a text, the numbers under each other.
@@ -176,8 +187,18 @@ func (r *report) window(pl *compact.Plan, from string) {
 
 // before writes what the context takes, and how that is known.
 func (r *report) before(name string, pl *compact.Plan) {
-	r.bar(name, pl.Before.Tokens, pl.Budget.Window)
-	r.row("", "%s", howMeasured(pl.Before))
+	b := pl.Before
+	r.bar(name, b.Tokens, pl.Budget.Window)
+	switch {
+	case b.Estimated == 0:
+		r.row("", "as the provider reported")
+	case b.Measured == 0:
+		r.row("", "estimated")
+	case b.Anchor < 0:
+		r.row("", "estimated, with %s that the usage before the pass has shown", number(b.Measured))
+	default:
+		r.row("", "%s reported, %s estimated", number(b.Measured), number(b.Estimated))
+	}
 }
 
 // after writes what the context would take, of which nothing was reported yet.
@@ -282,35 +303,4 @@ func windowFrom(by string, m session.Model) string {
 		return " (that the gateway kept to)"
 	}
 	return ""
-}
-
-// barCells is how long a usage bar is.
-const barCells = 20
-
-// usageBar shows how much of a window a number of tokens takes.
-func usageBar(p painter, tokens, window int64) string {
-	share := float64(tokens) / float64(max(window, 1))
-	full := min(int(share*barCells+0.5), barCells)
-	color := styleGreen
-	switch {
-	case share > 0.9:
-		color = styleRed
-	case share > 0.7:
-		color = styleYellow
-	}
-	return p.paint(color, strings.Repeat("█", full)) + p.paint(styleDim, strings.Repeat("░", barCells-full)) +
-		fmt.Sprintf(" %s tokens, %.0f %% of the window", number(tokens), share*100)
-}
-
-// howMeasured says where a reading comes from.
-func howMeasured(r token.Reading) string {
-	switch {
-	case r.Estimated == 0:
-		return "as the provider reported"
-	case r.Measured == 0:
-		return "estimated"
-	case r.Anchor < 0:
-		return fmt.Sprintf("estimated, with %s that the usage before the pass has shown", number(r.Measured))
-	}
-	return fmt.Sprintf("%s reported, %s estimated", number(r.Measured), number(r.Estimated))
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -27,8 +28,8 @@ func newSummarize(cmd *cobra.Command) runFunc {
 			return nil, err
 		}
 		in := summary.Input{Template: t, Instructions: instructions, ClipLast: true}
-		if in.Profile, err = findStrategy(strategy); err != nil {
-			return nil, err
+		if in.Profile, err = summary.FindProfile(cmp.Or(strategy, summary.AutoProfile)); err != nil {
+			return nil, usagef("--strategy: %w", err)
 		}
 		if in.Budget, err = numberFlag("budget", *budget, budgetNumber); err != nil {
 			return nil, err
