@@ -147,17 +147,10 @@ func mistyped(cmd *cobra.Command, word string) (near bool) {
 	return near
 }
 
-// roleNames are the words for roles, as other commands print them and as they stand
-// in the file.
-func roleNames() map[string]message.Role {
-	names := map[string]message.Role{}
-	for _, r := range []message.Role{
-		message.RoleUser, message.RoleAssistant, message.RoleToolResult, message.RoleBashExecution, message.RoleCustom,
-		message.RoleSystem, message.RoleCompactionSummary, message.RoleBranchSummary,
-	} {
-		names[string(r)], names[kindOf(r)] = r, r
-	}
-	return names
+// roles are those that --role takes, by the words for them or as they stand in the file.
+var roles = []message.Role{
+	message.RoleUser, message.RoleAssistant, message.RoleToolResult, message.RoleBashExecution, message.RoleCustom,
+	message.RoleSystem, message.RoleCompactionSummary, message.RoleBranchSummary,
 }
 
 // check refuses flags that go together badly, and finds the roles.
@@ -192,12 +185,12 @@ func (fl *recallFlags) check(cmd *cobra.Command, args []string) error {
 		return usagef("recall: --offset %d: it must not be negative", fl.Offset)
 	}
 	for _, name := range fl.roles {
-		role, ok := roleNames()[name]
-		if !ok {
+		at := slices.IndexFunc(roles, func(r message.Role) bool { return name == string(r) || name == kindOf(r) })
+		if at < 0 {
 			return usagef("recall: no role %q; there are user, assistant, result, shell, custom, system, summary and branch", name)
 		}
-		if !slices.Contains(fl.Roles, role) {
-			fl.Roles = append(fl.Roles, role)
+		if !slices.Contains(fl.Roles, roles[at]) {
+			fl.Roles = append(fl.Roles, roles[at])
 		}
 	}
 	return nil

@@ -53,7 +53,9 @@ func newSetup(cmd *cobra.Command) runFunc {
 			r.Changes = append(r.Changes, setupFile{c.Path, udiff.Unified(c.Path, c.Path, string(c.Before), string(c.After))})
 		}
 		if *check {
-			r.Runs, err = lastRuns(args[0])
+			r.Runs, err = lost.Runs(hookLog())
+			r.Runs = slices.DeleteFunc(r.Runs, func(run lost.Run) bool { return run.Program != args[0] })
+			r.Runs = r.Runs[max(0, len(r.Runs)-shownRuns):]
 			return r, err
 		}
 		if !r.Done {
@@ -95,14 +97,8 @@ func ownCommand() string {
 	return filepath.ToSlash(own)
 }
 
+// shownRuns is how many runs of hooks --check tells, the last.
 const shownRuns = 8
-
-// lastRuns returns what the hooks of a program did last.
-func lastRuns(program string) ([]lost.Run, error) {
-	runs, err := lost.Runs(hookLog())
-	runs = slices.DeleteFunc(runs, func(r lost.Run) bool { return r.Program != program })
-	return runs[max(0, len(runs)-shownRuns):], err
-}
 
 // printableLines keeps lines lines, and makes each safe to print.
 func printableLines(s string) string {
