@@ -15,6 +15,7 @@ import (
 	"github.com/clew-dev/clew/internal/agent/tool"
 	"github.com/clew-dev/clew/internal/vfs"
 	"github.com/clew-dev/clew/model"
+	"github.com/clew-dev/clew/session"
 )
 
 // Agent is a conversation with a model that uses tools. It may be used from several
@@ -75,8 +76,8 @@ func (a *Agent) build() {
 	if cfg.parent != nil {
 		a.desk.parent = cfg.parent.desk
 	}
-	a.ops = &operations{status: a.status, base: a.base, waiting: func() bool { return a.mail.waiting.Load() > 0 }}
-	a.models = &models{journal: a.journal, now: choice{cfg.Model, cfg.Reasoning}, chosen: choice{cfg.Model, cfg.Reasoning}, learnt: map[model.Route]limits{}}
+	a.ops = &operations{status: a.status, base: a.base}
+	a.models = &models{journal: a.journal, now: choice{cfg.Model, cfg.Reasoning}, chosen: choice{cfg.Model, cfg.Reasoning}, clamps: map[session.Model]int64{}}
 	a.prompts = &prompts{journal: a.journal, runner: a.runner, desk: a.desk, models: a.models, system: cfg.System, place: cfg.Place, rules: cfg.Rules, trust: cfg.TrustGrants}
 	a.prefetch = &prefetch{journal: a.journal, file: cfg.File, off: cfg.Engine.NoAuto, share: cfg.Background, base: a.base, wg: &a.wg}
 	a.passes = &compactor{journal: a.journal, models: a.models, prompts: a.prompts, prefetch: a.prefetch, runner: a.runner}
@@ -126,10 +127,9 @@ func (a *Agent) open(ctx context.Context) error {
 	if err := a.models.use(ctx, a.models.now); err != nil {
 		return err
 	}
-	a.ops.held = a.ops.waiting()
 	a.status.change(func(s *State) {
-		s.Session, s.Leaf = a.s.Log().Store().Header().ID, a.s.Leaf()
-		s.Queue, s.Held = len(a.mail.list()), a.ops.held
+		s.Session, s.Leaf, s.Queue = a.s.Log().Store().Header().ID, a.s.Leaf(), len(a.mail.list())
+		s.Held = s.Queue > 0
 	})
 	if last := a.s.Leaf(); last != "" {
 		a.wg.Go(func() { a.journal.readTotals(a.base, last) })

@@ -146,11 +146,7 @@ func (j *journal) spent(ctx context.Context, what string, m session.Model, u *me
 	if err := j.record(ctx, session.NewUsage(what, m, *u)); err != nil {
 		j.warn(err)
 	}
-	name := ""
-	if m != (session.Model{}) {
-		name = m.Provider + "/" + m.ID
-	}
-	j.count(func(t *Totals) { t.add(name, u) })
+	j.count(func(t *Totals) { t.add(nameOf(m), u) })
 }
 
 // closeCalls gives every call that has no result one that says so, and tells of them.

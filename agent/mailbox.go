@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/clew-dev/clew"
@@ -95,12 +94,11 @@ type mailbox struct {
 	journal *journal
 	fs      vfs.FS
 
-	mu      sync.Mutex // may be held while something is written
-	path    string     // "" for one in memory
-	items   []Queued   // to be delivered
-	sent    []Queued   // in the log, which may not be on the disk yet: the file has them still
-	closed  bool
-	waiting atomic.Int64 // how many are to be delivered
+	mu     sync.Mutex // may be held while something is written
+	path   string     // "" for one in memory
+	items  []Queued   // to be delivered
+	sent   []Queued   // in the log, which may not be on the disk yet: the file has them still
+	closed bool
 }
 
 // open takes up what an earlier run has left beside a session's file. What that had delivered, and had no time to take
@@ -124,7 +122,6 @@ func (m *mailbox) open(ctx context.Context, file string) error {
 			return err
 		}
 	}
-	m.waiting.Store(int64(len(m.items)))
 	return m.sync(ctx)
 }
 
@@ -208,7 +205,6 @@ func (m *mailbox) set(op string, items []Queued) error {
 // have tells of what is in the queue now.
 func (m *mailbox) have(items []Queued) {
 	m.items = items
-	m.waiting.Store(int64(len(items)))
 	m.journal.status.change(func(s *State) { s.Queue = len(items) })
 	m.journal.events.send(Event{Kind: KindQueue, Queue: slices.Clone(items)})
 }
@@ -241,14 +237,14 @@ func (m *mailbox) deliverOne(ctx context.Context, inTurn bool) (bool, error) {
 		return false, err
 	}
 	m.journal.tell(it.ID, msg)
-	m.delivered(it)
+	m.delivered()
 	return true, nil
 }
 
-// delivered takes out what is in the log. The file has it until sync.
-func (m *mailbox) delivered(it Queued) {
-	m.sent = append(m.sent, it)
-	m.have(slices.DeleteFunc(slices.Clone(m.items), func(o Queued) bool { return o.ID == it.ID }))
+// delivered takes out the first, which is in the log. The file has it until sync.
+func (m *mailbox) delivered() {
+	m.sent = append(m.sent, m.items[0])
+	m.have(m.items[1:])
 }
 
 // sync makes the log durable, and forgets what was delivered.

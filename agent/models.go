@@ -17,11 +17,6 @@ type choice struct {
 	reasoning model.Reasoning
 }
 
-// limits is what was learned of a model on a route, and is not the engine's to know.
-type limits struct {
-	clamp int64 // after how many tokens answers are cut off; 0: there is no limit
-}
-
 // models is which model answers, and what is known of it.
 type models struct {
 	journal *journal
@@ -34,17 +29,24 @@ type models struct {
 
 	// The rest belongs to the operation under way.
 	now    choice
-	level  string // of reasoning, as the log has it
-	learnt map[model.Route]limits
+	level  string                  // of reasoning, as the log has it
+	clamps map[session.Model]int64 // after how many tokens a server cuts off answers
 }
 
 func (m *models) info() model.Info { return m.now.model.Info() }
 
-func (m *models) name() string { i := m.info(); return i.Provider + "/" + i.Model }
+func (m *models) id() session.Model { return idOf(m.info()) }
 
-func (m *models) route() model.Route {
-	i := m.info()
-	return model.Route{Provider: i.Provider, Model: i.Model}
+func (m *models) name() string { return nameOf(m.id()) }
+
+func idOf(i model.Info) session.Model { return session.Model{Provider: i.Provider, ID: i.Model} }
+
+// nameOf is "provider/id", "" for no model.
+func nameOf(m session.Model) string {
+	if m == (session.Model{}) {
+		return ""
+	}
+	return m.Provider + "/" + m.ID
 }
 
 // choose writes down a choice, for change.
@@ -54,8 +56,7 @@ func (m *models) choose(fn func(*choice)) {
 	fn(&m.chosen)
 	c := m.chosen
 	m.want = &c
-	i := c.model.Info()
-	m.journal.status.change(func(s *State) { s.Model, s.Reasoning = i.Provider+"/"+i.Model, c.reasoning })
+	m.journal.status.change(func(s *State) { s.Model, s.Reasoning = nameOf(idOf(c.model.Info())), c.reasoning })
 }
 
 // pending reports whether there is a choice that change has not made.
@@ -80,15 +81,15 @@ func (m *models) change(ctx context.Context) error {
 // use lets a model answer from now on.
 func (m *models) use(ctx context.Context, c choice) error {
 	m.now = c
-	i, s := c.model.Info(), m.journal.s
+	s := m.journal.s
 	m.journal.status.change(func(s *State) { s.Model, s.Reasoning = m.name(), c.reasoning })
-	m.know(i)
+	m.know(m.info())
 	now, err := session.ModelAt(ctx, s.Log().Store(), s.Leaf())
 	if err != nil {
 		return err
 	}
-	if now != (session.Model{Provider: i.Provider, ID: i.Model}) {
-		if err := s.SetModel(context.WithoutCancel(ctx), i.Provider, i.Model); err != nil {
+	if id := m.id(); now != id {
+		if err := s.SetModel(context.WithoutCancel(ctx), id.Provider, id.ID); err != nil {
 			return err
 		}
 	}
@@ -109,8 +110,7 @@ func (m *models) refresh(ctx context.Context) {
 	if err != nil {
 		return // whatever is wrong is said where something is done
 	}
-	i := m.info()
-	_, from := m.engine.PolicyFor(session.Model{Provider: i.Provider, ID: i.Model})
+	_, from := m.engine.PolicyFor(m.id())
 	m.journal.status.change(func(s *State) {
 		s.WindowFrom = from
 		s.Leaf = m.journal.s.Leaf()
@@ -186,9 +186,7 @@ func (m *models) lookup(next func(provider, id string) (model.Info, bool)) func(
 	}
 }
 
-func (m *models) know(i model.Info) {
-	m.infos.Store(session.Model{Provider: i.Provider, ID: i.Model}, i)
-}
+func (m *models) know(i model.Info) { m.infos.Store(idOf(i), i) }
 
 // learn takes in what a refusal says about the model's limits.
 func (m *models) learn(ctx context.Context, o model.Overflow) error {

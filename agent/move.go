@@ -9,6 +9,7 @@ import (
 
 	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/internal/recall"
+	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
 )
 
@@ -187,9 +188,10 @@ func (a *Agent) Shell(ctx context.Context, command string, hidden bool) error {
 		if err != nil && ctx.Err() == nil {
 			return err
 		}
-		m := shellRun(command, text, exit, a.cfg.Clock())
-		m.Cancelled, m.ExcludeFromContext = ctx.Err() != nil, hidden
-		_, err = a.journal.append(ctx, m)
+		_, err = a.journal.append(ctx, &message.Message{
+			Role: message.RoleBashExecution, Command: command, Output: text, ExitCode: &exit, Timestamp: a.cfg.Clock().UnixMilli(),
+			Cancelled: ctx.Err() != nil, ExcludeFromContext: hidden,
+		})
 		return err
 	})
 }

@@ -9,19 +9,17 @@ import (
 
 // operations are what is under way: one at a time, and jobs that wait for a gap in it.
 type operations struct {
-	status *status
-	base   context.Context // ends when the agent is closed
-	turn   func(ctx context.Context)
-	// waiting reports whether something is to be delivered, and unsettled whether over must be called again.
-	waiting, unsettled func() bool
-	over               func(ctx context.Context) // before an operation counts as ended
-	idle               func(was Doing)           // when nothing is under way; the lock is held
+	status    *status
+	base      context.Context // ends when the agent is closed
+	turn      func(ctx context.Context)
+	over      func(ctx context.Context) // before an operation counts as ended
+	unsettled func() bool               // over must be called again
+	idle      func(was Doing)           // when nothing is under way; the lock is held
 
 	mu     sync.Mutex
 	op     *operation
 	jobs   []*job // what is to be done between two requests, or when there is no turn
 	closed bool
-	held   bool // what was sent waits until something is sent
 }
 
 // operation is what is under way.
@@ -70,10 +68,7 @@ func (o *operations) resume(op string) error {
 }
 
 // hold sets whether what was sent waits. The lock is held.
-func (o *operations) hold(on bool) {
-	o.held = on
-	o.status.change(func(s *State) { s.Held = on })
-}
+func (o *operations) hold(on bool) { o.status.change(func(s *State) { s.Held = on }) }
 
 // free reports what is under way. The lock is held.
 func (o *operations) free(op string) error {
@@ -111,12 +106,12 @@ func (o *operations) finish(op *operation) {
 	}
 	o.op = nil
 	o.status.change(func(s *State) { s.Doing = DoingNothing })
-	switch {
+	switch now := o.status.get(); {
 	case o.closed:
 		o.giveUp(ErrClosed)
 	case len(o.jobs) > 0:
 		o.start(o.jobs[0].doing, o.runJobs)
-	case o.waiting() && !o.held: // what is sent after this sees that nothing is under way
+	case now.Queue > 0 && !now.Held: // what is sent after this sees that nothing is under way
 		o.start(DoingTurn, o.turn)
 	default:
 		o.idle(op.doing)
@@ -145,7 +140,13 @@ func (o *operations) alone(ctx context.Context, op string, doing Doing, run func
 }
 
 func (o *operations) run(ctx context.Context, op string, doing Doing, run func(ctx context.Context) error, alone bool) error {
-	j := &job{op: op, doing: doing, run: until(ctx, run), done: make(chan struct{})}
+	until := func(opCtx context.Context) error { // ctx ends it too
+		opCtx, cancel := context.WithCancelCause(opCtx)
+		defer cancel(nil)
+		defer context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })()
+		return run(opCtx)
+	}
+	j := &job{op: op, doing: doing, run: until, done: make(chan struct{})}
 	o.mu.Lock()
 	if err := o.free(op); err != nil && (alone || o.closed) {
 		o.mu.Unlock()
@@ -185,16 +186,6 @@ func (o *operations) later(op string, doing Doing, run func(ctx context.Context)
 		o.jobs = append(o.jobs, &job{op: op, doing: doing, run: run, done: make(chan struct{})})
 	}
 	return nil
-}
-
-// until returns run with a context that ends with ctx too.
-func until(ctx context.Context, run func(ctx context.Context) error) func(ctx context.Context) error {
-	return func(opCtx context.Context) error {
-		opCtx, cancel := context.WithCancelCause(opCtx)
-		defer cancel(nil)
-		defer context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })()
-		return run(opCtx)
-	}
 }
 
 func (j *job) end(err error) {

@@ -103,7 +103,7 @@ func TestMailbox(t *testing.T) {
 	if back, err := a.mail.take("00000000000000a2"); len(back) != 1 || err != nil {
 		t.Errorf("taken back: %v, %v", back, err)
 	}
-	if n, err := a.mail.deliver(ctx, false); n != 1 || err != nil || a.mail.waiting.Load() != 0 {
+	if n, err := a.mail.deliver(ctx, false); n != 1 || err != nil || a.State().Queue != 0 {
 		t.Errorf("at the end: %d, %v", n, err)
 	}
 	if leaf := a.s.Leaf(); leaf != "00000000000000a3" {

@@ -102,8 +102,8 @@ func (ps *prompts) restore(ctx context.Context) error {
 			guarded = true
 			ps.desk.restore(e, c.Data, ps.trust)
 		case c.CustomType == customPrompt && ps.now.entry == "" && !foreign:
-			if ps.now, err = readPrompt(ctx, store, e.ID, c.Data); err != nil {
-				ps.journal.warn(err)
+			if ps.now, err = readPrompt(ctx, store, e); err != nil {
+				ps.journal.warn(&Error{Op: "read the prompt", Subject: "entry " + e.ID, Err: err, Hint: "it is made anew"})
 			}
 		}
 	}
@@ -180,24 +180,24 @@ func further(ctx context.Context, store session.Store, path []*session.Entry) ([
 	return append(before, path...), err
 }
 
-// readPrompt reads the prompt of an entry.
-func readPrompt(ctx context.Context, store session.Store, id string, data json.RawMessage) (prompt, error) {
-	var p prompt
-	if err := json.Unmarshal(data, &p); err != nil {
-		return prompt{}, &Error{Op: "read the prompt", Subject: "entry " + id, Err: err, Hint: "it is made anew"}
+// readPrompt reads the prompt of an entry, which may name an earlier one that has it.
+func readPrompt(ctx context.Context, store session.Store, e *session.Entry) (prompt, error) {
+	read := func() (p prompt, err error) {
+		c, _ := e.Custom()
+		err = json.Unmarshal(c.Data, &p)
+		return p, err
 	}
-	if p.As == "" {
-		p.told, p.entry = p.Rules, id
-		return p, nil
+	p, err := read()
+	if err == nil && p.As != "" {
+		if e, err = store.Get(ctx, p.As); err == nil {
+			p, err = read()
+		}
+		if err == nil && p.As != "" {
+			err = session.ErrBadEntry
+		}
 	}
-	e, err := store.Get(ctx, p.As)
 	if err != nil {
-		return prompt{}, &Error{Op: "read the prompt", Subject: "entry " + p.As, Err: err, Hint: "it is made anew"}
-	}
-	c, _ := e.Custom()
-	p = prompt{}
-	if err := json.Unmarshal(c.Data, &p); err != nil || p.As != "" {
-		return prompt{}, &Error{Op: "read the prompt", Subject: "entry " + e.ID, Err: session.ErrBadEntry, Hint: "it is made anew"}
+		return prompt{}, err
 	}
 	p.told, p.entry = p.Rules, e.ID
 	return p, nil

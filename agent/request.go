@@ -11,7 +11,6 @@ import (
 	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/model"
-	"github.com/clew-dev/clew/session"
 )
 
 // maxTokenBytes is more bytes than a token of any text has on average.
@@ -127,7 +126,7 @@ func (r *requester) accepted(ctx context.Context, resp *model.Response, p *clew.
 	if len(resp.Message.Content) == 0 && len(resp.BadCalls) == 0 && resp.Finish != model.FinishRefusal && resp.Finish != model.FinishPaused {
 		return r.modelError(model.KindDropped, "the answer is empty", resp)
 	}
-	r.journal.status.change(func(s *State) { s.CacheHit = share(u.CacheRead, u.Prompt()) })
+	r.journal.status.change(func(s *State) { s.CacheHit = float64(u.CacheRead) / float64(u.Prompt()) })
 	return nil
 }
 
@@ -138,13 +137,6 @@ func (r *requester) modelError(k model.Kind, text string, resp *model.Response) 
 		e.Overflow = &model.Overflow{Kind: model.OverflowTokens}
 	}
 	return e
-}
-
-func share(part, of int64) float64 {
-	if of <= 0 {
-		return 0
-	}
-	return float64(part) / float64(of)
 }
 
 // recovery is what was tried since the last thing that went well.
@@ -173,8 +165,7 @@ func (r *requester) failed(ctx context.Context, err error, p *clew.Prepared, tri
 		tried.failures++
 		if wait, ok := r.retry.Wait(tried.failures, e); ok {
 			if e.Partial != nil && e.Partial.Message != nil {
-				i := r.models.info()
-				r.journal.spent(ctx, "retry", session.Model{Provider: i.Provider, ID: i.Model}, e.Partial.Message.Usage)
+				r.journal.spent(ctx, "retry", r.models.id(), e.Partial.Message.Usage)
 			}
 			r.journal.events.send(Event{Kind: KindDiscard, Why: e.Message})
 			r.journal.events.send(Event{Kind: KindRetry, Retry: &Retry{Attempt: tried.failures, Of: r.retry.Attempts - 1, Wait: wait, Error: e.Error()}})
@@ -252,14 +243,12 @@ func (r *requester) cutShort(ctx context.Context, id string, resp *model.Respons
 		*tried = recovery{}
 		return false, nil
 	}
-	known := r.models.learnt[r.models.route()]
-	if known.clamp > 0 && out*10 >= known.clamp*9 {
+	if clamp := r.models.clamps[r.models.id()]; clamp > 0 && out*10 >= clamp*9 {
 		r.journal.warn(fmt.Errorf("the answer was cut off after %d tokens, as before. Say that it shall go on", out))
 		return false, nil
 	}
 	if tried.compacted {
-		known.clamp = out // it is the server's own limit: less input does not help
-		r.models.learnt[r.models.route()] = known
+		r.models.clamps[r.models.id()] = out // it is the server's own limit: less input does not help
 		return false, &Error{
 			Op: "answer", Err: fmt.Errorf("%s has cut off the answer after %d tokens, and did so again after a pass; it can say %d", r.models.name(), out, most),
 			Hint: "ask for less at once, or take another model",

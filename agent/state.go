@@ -268,7 +268,3 @@ func (a *Agent) Recall(ctx context.Context, handle string, opt clew.RecallOption
 func (a *Agent) Search(ctx context.Context, q clew.Query) (*clew.Found, error) {
 	return a.s.Search(ctx, q)
 }
-
-func shellRun(command, output string, exit int, at time.Time) *message.Message {
-	return &message.Message{Role: message.RoleBashExecution, Command: command, Output: output, ExitCode: &exit, Timestamp: at.UnixMilli()}
-}

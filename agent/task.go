@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -84,7 +85,7 @@ func (a *Agent) Task(ctx context.Context, c tool.Call, prompt string) (tool.Resu
 	case OutcomeLimit:
 		answer = fmt.Sprintf("The task was stopped after %d requests. What was said last: %s", cfg.MaxRequests, answer)
 	default:
-		answer = fmt.Sprintf("The task was not done: %s. What was said last: %s", firstNonEmpty(end.Error, string(end.Outcome)), answer)
+		answer = fmt.Sprintf("The task was not done: %s. What was said last: %s", cmp.Or(end.Error, string(end.Outcome)), answer)
 	}
 	r.Content = tool.Text(answer).Content
 	return r, nil

@@ -73,10 +73,10 @@ func (t *Totals) entry(e *session.Entry) {
 // usageModel is the model that an entry of usage names, "" for none.
 func usageModel(e *session.Entry) string {
 	var m session.Model
-	if e.Type != session.TypeUsage || json.Unmarshal(e.Field("provider"), &m.Provider) != nil || json.Unmarshal(e.Field("model"), &m.ID) != nil || m == (session.Model{}) {
+	if e.Type != session.TypeUsage || json.Unmarshal(e.Field("provider"), &m.Provider) != nil || json.Unmarshal(e.Field("model"), &m.ID) != nil {
 		return ""
 	}
-	return m.Provider + "/" + m.ID
+	return nameOf(m)
 }
 
 // answer adds a call of a model that was answered, or has failed and was paid for.

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -175,7 +176,7 @@ func (l *loop) ended(ctx context.Context, resp *model.Response, tried *recovery)
 	case model.FinishPaused:
 		return true, nil // the provider wants it back
 	case model.FinishRefusal:
-		return false, fmt.Errorf("%s refused to answer: %s", l.ask.models.name(), firstNonEmpty(resp.Refusal, resp.Text(), resp.FinishDetail))
+		return false, fmt.Errorf("%s refused to answer: %s", l.ask.models.name(), cmp.Or(resp.Refusal, resp.Text(), resp.FinishDetail, "it did not say why"))
 	case model.FinishBadCall:
 		if err := l.badCall(tried, "has tried to call a tool and failed"); err != nil {
 			return false, fmt.Errorf("%w: %s", err, resp.FinishDetail)
@@ -198,13 +199,4 @@ func (l *loop) tellBadCalls(ctx context.Context, bad []model.BadCall) error {
 		text += fmt.Sprintf("\n- %s, with %d bytes of arguments", b.Name, len(b.Text))
 	}
 	return l.journal.note(ctx, text+"\nCall again, with less in one call.")
-}
-
-func firstNonEmpty(texts ...string) string {
-	for _, t := range texts {
-		if t != "" {
-			return t
-		}
-	}
-	return "it did not say why"
 }
