@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -179,28 +180,19 @@ func effect(t tool.Tool, arguments json.RawMessage) (e tool.Effect, err error) {
 // error is one of the log; the calls that had not begun are left without a result.
 func (r *runner) batch(ctx context.Context, batch []*call) error {
 	var wg sync.WaitGroup
-	var mu sync.Mutex
-	var failed error
+	errs := make([]error, len(batch))
 	room := make(chan struct{}, maxParallel)
-	for _, c := range batch {
+	for i, c := range batch {
 		room <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-room }()
-			if ctx.Err() != nil {
-				return // journal.closeCalls says that it was interrupted
-			}
-			if err := r.one(ctx, c); err != nil {
-				mu.Lock()
-				failed = errors.Join(failed, err)
-				mu.Unlock()
+			if ctx.Err() == nil { // else journal.closeCalls says that it was interrupted
+				errs[i] = r.one(ctx, c)
 			}
 		})
 	}
 	wg.Wait()
-	if failed == nil {
-		failed = context.Cause(ctx)
-	}
-	return failed
+	return cmp.Or(errors.Join(errs...), context.Cause(ctx))
 }
 
 // one runs one call and appends its result.

@@ -108,13 +108,6 @@ func (c *Client) Hello(ctx context.Context) (Hello, error) {
 // server has answered with one. When ctx ends nobody waits any more, but what was asked
 // goes on: "cancel" cancels it.
 func (c *Client) Call(ctx context.Context, name string, params, result any) error {
-	raw := json.RawMessage(nil)
-	if params != nil {
-		var err error
-		if raw, err = json.Marshal(params); err != nil {
-			return fmt.Errorf("%s: the params can't be written: %w", name, err)
-		}
-	}
 	got := make(chan reply, 1)
 	c.mu.Lock()
 	if c.closed || c.ended != nil {
@@ -130,7 +123,7 @@ func (c *Client) Call(ctx context.Context, name string, params, result any) erro
 		delete(c.wait, id)
 		c.mu.Unlock()
 	}()
-	if err := c.write(id, name, raw); err != nil {
+	if err := c.write(id, name, params); err != nil {
 		return err
 	}
 	select {
@@ -148,14 +141,14 @@ func (c *Client) Call(ctx context.Context, name string, params, result any) erro
 	}
 }
 
-func (c *Client) write(id int64, name string, params json.RawMessage) error {
+func (c *Client) write(id int64, name string, params any) error {
 	data, err := json.Marshal(struct {
-		ID     int64           `json:"id"`
-		Method string          `json:"method"`
-		Params json.RawMessage `json:"params,omitempty"`
+		ID     int64  `json:"id"`
+		Method string `json:"method"`
+		Params any    `json:"params,omitempty"`
 	}{id, name, params})
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: the params can't be written: %w", name, err)
 	}
 	c.writing.Lock()
 	defer c.writing.Unlock()

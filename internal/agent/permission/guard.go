@@ -190,7 +190,7 @@ type question struct {
 	added []rule
 	name  string
 	e     tool.Effect
-	paths [][]string
+	paths []string // as slashed writes them
 	seen  *seen
 	// folders are those that the commands of a line may run in; none: that is not known.
 	folders []string
@@ -201,7 +201,7 @@ func (g *Guard) about(name string, e tool.Effect) *question {
 	defer g.mu.RUnlock()
 	q := &question{Guard: g, mode: g.mode, added: g.added, name: name, e: e}
 	for _, p := range e.Paths {
-		q.paths = append(q.paths, names(filepath.Clean(p)))
+		q.paths = append(q.paths, slashed(filepath.Clean(p)))
 	}
 	return q
 }
@@ -231,7 +231,7 @@ func (q *question) decide() Decision {
 func (q *question) strike(rules []rule) *rule {
 	for i := range rules {
 		r := &rules[i]
-		if r.bare(q.name) || slices.ContainsFunc(q.paths, func(p []string) bool { return r.at(q.name, p) }) {
+		if r.bare(q.name) || slices.ContainsFunc(q.paths, func(p string) bool { return r.at(q.name, p) }) {
 			return r
 		}
 		if r.commands(q.name, q.e) && slices.ContainsFunc(q.commandsSeen().texts, r.lines.MatchString) {
@@ -271,7 +271,7 @@ func (q *question) touch() Decision {
 		case bare != nil:
 			return allowedBy(bare)
 		}
-		return q.byMode(nil)
+		return q.byMode("")
 	}
 	// A tool that says it goes outside, with paths that are all inside, is taken at its
 	// word.
@@ -279,7 +279,7 @@ func (q *question) touch() Decision {
 	d := Decision{Answer: Allow}
 	for i, p := range q.paths {
 		var one Decision
-		hidden := secret(p[q.within(p):])
+		hidden := Secret(q.within(p))
 		at := q.eachAllow(func(r *rule) bool { return r.at(q.name, p) && (!hidden || r.exact()) })
 		switch {
 		case at != nil:
@@ -307,25 +307,25 @@ func allowedBy(r *rule) Decision {
 	return Decision{Answer: Allow, Rule: r.text, Reason: fmt.Sprintf("the rule %s allows it", r.text)}
 }
 
-func (q *question) isOutside(path []string) bool { return !inside(names(q.where.dir), path) }
+func (q *question) isOutside(path string) bool { return !inside(slashed(q.where.dir), path) }
 
-// within is how many names of a path are those of the project; 0 outside of it.
-func (q *question) within(path []string) int {
+// within is the part of a path below the project; the whole path outside of it.
+func (q *question) within(path string) string {
 	if q.isOutside(path) {
-		return 0
+		return path
 	}
-	return len(names(q.where.dir))
+	return path[len(slashed(q.where.dir)):]
 }
 
 // byMode decides on a path in the project, or on none, where no rule does.
-func (q *question) byMode(path []string) Decision {
+func (q *question) byMode(path string) Decision {
 	switch {
 	case q.mode == ModeAll:
 		return Decision{Answer: Allow, Reason: "all that no rule denies is allowed"}
 	case q.e.Kind == tool.Read:
 		return Decision{Answer: Allow, Reason: "reading in the project is allowed"}
-	case q.mode == ModeEdits && q.e.Kind == tool.Write && path != nil:
-		if runsByItself(path[q.within(path):]) {
+	case q.mode == ModeEdits && q.e.Kind == tool.Write && path != "":
+		if runsByItself(q.within(path)) {
 			return Decision{Answer: Ask, Reason: "programs run this file, or read it as settings or rules, without being told to"}
 		}
 		return Decision{Answer: Allow, Reason: "edits in the project are allowed"}
@@ -349,7 +349,7 @@ func (q *question) run() Decision {
 	if bare != nil {
 		return allowedBy(bare)
 	}
-	return q.byMode(nil)
+	return q.byMode("")
 }
 
 // commands allows a line when rules allow each of its commands.

@@ -53,7 +53,7 @@ func (r *rig) effect(kind tool.Kind, paths ...string) tool.Effect {
 		if rest, ok := strings.CutPrefix(p, "//"); ok {
 			full = filepath.Join(r.base, filepath.FromSlash(rest))
 		}
-		if !inside(names(r.dir), names(full)) {
+		if !inside(slashed(r.dir), slashed(full)) {
 			e.Outside = true
 		}
 		e.Paths = append(e.Paths, full)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 )
 
@@ -18,7 +17,7 @@ type scope struct {
 
 // A place is a set of paths: what matches rest below base.
 type place struct {
-	base []string       // names, as they are
+	base string         // as slashed writes it
 	rest []string       // patterns of names
 	re   *regexp.Regexp // all of them
 }
@@ -34,17 +33,16 @@ func (s scope) places(pattern string, in list) ([]place, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir := names(s.dir)
 	// The paths of calls have no links in them. What a rule denies is denied under both
 	// names. But a rule that allows a part of the project does not allow what a link
 	// there points to: whoever wrote the project made it.
-	stop := func(real []string) bool { return in == allowList && inside(dir, real) }
+	stop := func(real string) bool { return in == allowList && inside(slashed(s.dir), real) }
 	found := []place{p}
-	if real := p.real(stop); !slices.Equal(real.base, p.base) {
+	if real := p.real(stop); real.base != p.base {
 		found = append(found, real)
 	}
 	for i := range found {
-		re := regexp.QuoteMeta(slashed(found[i].base))
+		re := regexp.QuoteMeta(found[i].base)
 		for _, name := range p.rest {
 			if name == anyFolders {
 				re += `(?:/[^/]+)*`
@@ -58,14 +56,6 @@ func (s scope) places(pattern string, in list) ([]place, error) {
 		found[i].re = whole(re)
 	}
 	return found, nil
-}
-
-// slashed is a path of names.
-func slashed(names []string) string {
-	if len(names) == 0 {
-		return ""
-	}
-	return "/" + strings.Join(names, "/")
 }
 
 // parse reads a pattern.
@@ -88,21 +78,21 @@ func (s scope) parse(pattern string) (place, error) {
 	case strings.HasPrefix(rest, "/"):
 		base = filepath.VolumeName(s.dir)
 	}
-	root := len(names(filepath.VolumeName(base)))
-	p := place{base: names(base)}
+	root := slashed(filepath.VolumeName(base))
+	p := place{base: slashed(base)}
 	for name := range strings.SplitSeq(rest, "/") {
 		switch {
 		case name == "" || name == ".":
-		case name == ".." && (len(p.rest) > 0 || len(p.base) <= root):
+		case name == ".." && (len(p.rest) > 0 || p.base == root):
 			return place{}, fmt.Errorf("%s has a .. that leads above the root or stands behind a * or ?; write the path without it", shown(pattern))
 		case name == "..":
-			p.base = p.base[:len(p.base)-1]
+			p.base = p.base[:strings.LastIndexByte(p.base, '/')]
 		case strings.Contains(name, anyFolders) && name != anyFolders:
 			return place{}, fmt.Errorf("in %s the ** is not alone, but it stands for whole folders; write * for a part of a name", shown(name))
 		case len(p.rest) > 0 || hasWild(name):
 			p.rest = append(p.rest, name)
 		default:
-			p.base = append(p.base, name)
+			p.base += "/" + name
 		}
 	}
 	if strings.HasSuffix(rest, "/") {
@@ -113,40 +103,45 @@ func (s scope) parse(pattern string) (place, error) {
 
 // real resolves the links in the base of a place, as far as it exists, and no
 // further than to where stop says.
-func (p place) real(stop func(real []string) bool) place {
-	out := p
-	for n := 1; n <= len(p.base); n++ {
-		real, err := filepath.EvalSymlinks(pathOf(p.base[:n]))
+func (p place) real(stop func(real string) bool) place {
+	out, above := p, ""
+	for name := range strings.SplitAfterSeq(p.base+"/", "/") {
+		if above += name; len(above) < 2 {
+			continue
+		}
+		real, err := filepath.EvalSymlinks(native(above))
 		if err != nil {
 			continue
 		}
-		out.base = append(names(real), p.base[n:]...)
-		if stop(names(real)) {
+		real = slashed(real)
+		out.base = strings.TrimSuffix(real+"/"+strings.TrimPrefix(p.base+"/", above), "/")
+		if stop(real) {
 			break
 		}
 	}
 	return out
 }
 
-// names returns the names in a path, with the volume of Windows first.
-func names(path string) []string {
-	return strings.FieldsFunc(filepath.ToSlash(path), func(r rune) bool { return r == '/' })
+// slashed is an absolute path with a slash before each name, the volume of Windows first; "" is the root.
+func slashed(path string) string {
+	if names := strings.Trim(filepath.ToSlash(path), "/"); names != "" {
+		return "/" + names
+	}
+	return ""
 }
 
-// pathOf is the opposite of names, for at least one name.
-func pathOf(names []string) string {
-	joined := filepath.Join(names...)
+// native is the opposite of slashed, for a path that ends with a slash.
+func native(slashed string) string {
+	first, _, _ := strings.Cut(slashed[1:], "/")
 	switch {
 	case filepath.Separator == '/':
-		return "/" + joined
-	case strings.HasSuffix(names[0], ":"):
-		return names[0] + `\` + filepath.Join(names[1:]...)
+		return slashed
+	case strings.HasSuffix(first, ":"):
+		return filepath.FromSlash(slashed[1:])
 	default:
-		return `\\` + joined
+		return filepath.FromSlash("/" + slashed)
 	}
 }
 
 // inside reports whether a path is a folder or below it.
-func inside(folder, path []string) bool {
-	return len(path) >= len(folder) && slices.Equal(folder, path[:len(folder)])
-}
+func inside(folder, path string) bool { return strings.HasPrefix(path+"/", folder+"/") }

@@ -56,7 +56,7 @@ func (q *question) working(rules []string) []string {
 func (q *question) proposePlaces(pattern func(path string) string) []string {
 	var rules []string
 	for i, p := range q.paths {
-		if at := q.eachAllow(func(r *rule) bool { return r.at(q.name, p) && (r.exact() || !secret(p[q.within(p):])) }); at != nil {
+		if at := q.eachAllow(func(r *rule) bool { return r.at(q.name, p) && (r.exact() || !Secret(q.within(p))) }); at != nil {
 			continue
 		}
 		if text := q.name + "(" + pattern(q.e.Paths[i]) + ")"; !slices.Contains(rules, text) {
@@ -74,7 +74,7 @@ func (q *question) placeFor(file string) string {
 	if info, err := os.Stat(file); err != nil || !info.IsDir() {
 		folder = filepath.Dir(file)
 	}
-	if at := names(file); q.holdsTooMuch(names(folder)) || runsByItself(at[q.within(at):]) || secret(at[q.within(at):]) {
+	if at := q.within(slashed(file)); q.holdsTooMuch(slashed(folder)) || runsByItself(at) || Secret(at) {
 		return q.written(file)
 	}
 	return q.written(folder) + "/**"
@@ -82,29 +82,24 @@ func (q *question) placeFor(file string) string {
 
 // holdsTooMuch reports whether a folder is the project, the home folder or one above
 // them, the root, or a folder in the root.
-func (q *question) holdsTooMuch(folder []string) bool {
-	if inside(folder, names(q.where.dir)) || q.where.home != "" && inside(folder, names(q.where.home)) {
+func (q *question) holdsTooMuch(folder string) bool {
+	if inside(folder, slashed(q.where.dir)) || q.where.home != "" && inside(folder, slashed(q.where.home)) {
 		return true
 	}
-	return q.isOutside(folder) && len(folder) < 2
+	return q.isOutside(folder) && strings.Count(folder, "/") < 2
 }
 
 // written writes a path as a pattern.
 func (q *question) written(file string) string {
-	at, from := names(file), ""
-	switch dir, home := names(q.where.dir), names(q.where.home); {
-	case inside(dir, at) && len(at) > len(dir):
-		at = at[len(dir):]
+	s := filepath.ToSlash(file)
+	switch at, dir, home := slashed(file), slashed(q.where.dir), slashed(q.where.home); {
+	case inside(dir, at) && at != dir:
+		if s = at[len(dir)+1:]; strings.HasPrefix(s, "~") {
+			s = "./" + s
+		}
 	case q.where.home != "" && inside(home, at):
-		at, from = at[len(home):], "~/"
-	default:
-		from = filepath.ToSlash(filepath.VolumeName(file)) + "/"
-		at = at[len(names(filepath.VolumeName(file))):]
+		s = "~/" + strings.TrimPrefix(at[len(home):], "/")
 	}
-	if from == "" && strings.HasPrefix(at[0], "~") {
-		from = "./"
-	}
-	s := from + strings.Join(at, "/")
 	return strings.Map(func(r rune) rune {
 		if r == '*' || r == '{' || r == '\uFFFD' || isBreak(r) && r != ' ' {
 			return '?' // these can't be written as they are

@@ -97,13 +97,13 @@ func join(dir, name string) string {
 // the folder that the rule names, or one where secrets are.
 func (q *question) strays(w word, named string) bool {
 	for _, name := range mayName(w.text) {
-		if named != "" && strings.HasPrefix(name, named) && !climbs(name[len(named):]) && !secret(strings.Split(name, "/")) {
+		if named != "" && strings.HasPrefix(name, named) && !climbs(name[len(named):]) && !Secret(name) {
 			continue
 		}
 		if q.where.home != "" && (name == "~" || strings.HasPrefix(name, "~/")) {
 			name = q.where.home + name[1:]
 		}
-		if strings.HasPrefix(name, "~") || strings.HasPrefix(name, "/") && !filepath.IsAbs(name) || !filepath.IsAbs(name) && secret(names(name)) {
+		if strings.HasPrefix(name, "~") || strings.HasPrefix(name, "/") && !filepath.IsAbs(name) || !filepath.IsAbs(name) && Secret(filepath.ToSlash(name)) {
 			return true
 		}
 		for _, dir := range q.folders {
@@ -166,8 +166,8 @@ func (q *question) placeStrays(full string) bool {
 			break
 		}
 	}
-	dir := names(q.where.dir)
-	return !inside(dir, names(real)) || secret(names(real)[len(dir):])
+	real = slashed(real)
+	return q.isOutside(real) || Secret(q.within(real))
 }
 
 // matchStrays reports whether one of the files that the shell puts in the place of a
@@ -176,13 +176,15 @@ func (q *question) matchStrays(full, pattern string) bool {
 	if strings.ContainsAny(pattern, `[\`) || strings.Count(pattern, "*")+strings.Count(pattern, "?") > 3 || climbs(pattern) {
 		return true
 	}
-	if !inside(names(q.where.dir), names(filepath.Clean(full))) {
+	full, pattern = filepath.Clean(full), path.Clean(pattern)
+	if q.isOutside(slashed(full)) {
 		return true
 	}
 	found, err := filepath.Glob(full)
 	if err != nil || len(found) > maxMatches {
 		return true
 	}
+	names := func(path string) []string { return strings.Split(slashed(path), "/") }
 	patterns := names(full)
 	for _, f := range found {
 		at := names(f)
@@ -207,7 +209,7 @@ func (q *question) hidden(words []word) string {
 	only := func(w word) bool { return strings.HasPrefix(w.text, "--include") }
 	if slices.ContainsFunc(words, only) && !slices.ContainsFunc(words, func(w word) bool {
 		end, ok := strings.CutPrefix(w.text, "--include=*.")
-		return only(w) && (!ok || hasWild(end) || secret([]string{"." + end}))
+		return only(w) && (!ok || hasWild(end) || Secret("."+end))
 	}) {
 		return "" // it searches the files of one ending
 	}
@@ -229,9 +231,9 @@ func (q *question) hidden(words []word) string {
 				switch {
 				case found != "" || looked > most:
 					return filepath.SkipAll
-				case err != nil || e.Name() == ".git" || len(names(at)) > len(names(top))+deepest:
+				case err != nil || e.Name() == ".git" || strings.Count(slashed(at), "/") > strings.Count(slashed(top), "/")+deepest:
 					return filepath.SkipDir
-				case at != top && (e.Type()&os.ModeSymlink != 0 || secret([]string{e.Name()})) && q.placeStrays(at):
+				case at != top && (e.Type()&os.ModeSymlink != 0 || Secret(e.Name())) && q.placeStrays(at):
 					found = display(e.Name()) + ", which it would search as well"
 				}
 				return nil
@@ -243,16 +245,12 @@ func (q *question) hidden(words []word) string {
 
 // Secret reports whether a path, with slashes, is one of a place for keys and passwords:
 // .env, ~/.ssh and the like.
-func Secret(path string) bool { return secret(strings.Split(path, "/")) }
-
-// secret reports whether the names of a path are those of a place for keys and passwords.
-func secret(path []string) bool {
-	all := "/" + strings.ToLower(strings.Join(path, "/")) + "/"
+func Secret(path string) bool {
+	all := "/" + strings.ToLower(path) + "/"
 	if slices.ContainsFunc(secretPlaces, func(p string) bool { return strings.Contains(all, "/"+p+"/") }) {
 		return true
 	}
-	return slices.ContainsFunc(path, func(name string) bool {
-		name = strings.ToLower(name)
+	return slices.ContainsFunc(strings.Split(all, "/"), func(name string) bool {
 		if rest, ok := strings.CutPrefix(name, ".env."); ok {
 			return !slices.Contains([]string{"example", "sample", "template", "dist", "defaults", "schema"}, rest)
 		}
@@ -273,9 +271,9 @@ var (
 // runsByItself reports whether a file of the project, by its names, is run or obeyed by
 // programs that nobody told to: hooks, settings of editors and agents, steps of CI. What
 // runs when somebody says so, such as a Makefile, is not meant.
-func runsByItself(path []string) bool {
-	all := "/" + strings.ToLower(strings.Join(path, "/"))
-	if len(path) == 0 || slices.ContainsFunc(ownFolders, func(p string) bool { return strings.Contains(all+"/", "/"+p+"/") }) {
+func runsByItself(path string) bool {
+	all := "/" + strings.ToLower(path)
+	if path == "" || slices.ContainsFunc(ownFolders, func(p string) bool { return strings.Contains(all+"/", "/"+p+"/") }) {
 		return true
 	}
 	return slices.Contains(ownFiles, all[strings.LastIndexByte(all, '/')+1:])

@@ -48,6 +48,7 @@ func TestStarsDoNotCoverHarm(t *testing.T) {
 			"cat .[e]nv": Ask, "cat {.env,a.txt}": Ask, "cat .{env,x}": Ask, "cat {/etc/passwd,x}": Ask, "cat {a..z}": Ask, "cat certs/*": Ask,
 			"cat certs/server.pem": Ask, "cat */server.pem": Ask, "cat $HOME/.ssh/id_rsa": Ask, "cat \"$HOME\"": Ask, "cat ${X}": Ask,
 			"cat links/notes.txt": Ask, "cat links/n*": Ask, "cat link?/note?.txt": Ask, "cat links/away/id_rsa": Ask, "cat links/away/../x": Ask,
+			"cat ./.e*": Ask, "cat .//.e*": Ask, "cat src//*": Allow, "cat *////b.go": Allow,
 			"cat links/gone": Ask, "cat links/*": Ask, "cat ./links/././notes.txt": Ask, "cat .git/config": Ask, "cat --x=/etc/passwd": Ask,
 			"cat http://../../x": Ask, "cat file:///etc/passwd": Ask, "cat * ": Allow, "cat ???????????": Ask,
 		},

@@ -145,8 +145,8 @@ func (r *rule) commands(name string, e tool.Effect) bool {
 }
 
 // at reports whether the rule names a place.
-func (r *rule) at(name string, path []string) bool {
-	return r.tools.MatchString(name) && slices.ContainsFunc(r.places, func(p place) bool { return p.re.MatchString(slashed(path)) })
+func (r *rule) at(name, path string) bool {
+	return r.tools.MatchString(name) && slices.ContainsFunc(r.places, func(p place) bool { return p.re.MatchString(path) })
 }
 
 // exact reports whether the rule names one place, without any sign for more.
