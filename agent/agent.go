@@ -206,7 +206,15 @@ func (a *Agent) Close() error {
 	if !a.ops.close(a.stop) {
 		return nil
 	}
-	a.waitFor(closeWait)
+	done := make(chan struct{})
+	go func() {
+		a.wg.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-time.After(closeWait):
+	}
 	a.prefetch.drop(context.Background())
 	a.settle(context.Background())
 	err := a.s.Close()
@@ -217,21 +225,6 @@ func (a *Agent) Close() error {
 
 // closeWait is how long Close waits for tools that do not listen.
 const closeWait = 3 * time.Second
-
-// waitFor waits for what runs beside operations, and not for ever.
-func (a *Agent) waitFor(most time.Duration) {
-	done := make(chan struct{})
-	go func() {
-		a.wg.Wait()
-		close(done)
-	}()
-	t := time.NewTimer(most)
-	defer t.Stop()
-	select {
-	case <-done:
-	case <-t.C:
-	}
-}
 
 // Queue returns messages waiting to be sent, in order.
 func (a *Agent) Queue() []Queued { return a.mail.list() }

@@ -56,10 +56,17 @@ func (c *call) shown() ToolCall {
 
 // refuse makes it a call that is not run, for what the model is told.
 func (c *call) refuse(outcome tool.Outcome, format string, args ...any) *call {
-	r := tool.Text(fmt.Sprintf(format, args...))
-	r.IsError, r.Details = true, tool.Details{Outcome: outcome}.JSON()
+	r := failed(format, args...)
+	r.Details = tool.Details{Outcome: outcome}.JSON()
 	c.refused = &r
 	return c
+}
+
+// failed is the result of a call that failed.
+func failed(format string, args ...any) tool.Result {
+	r := tool.Text(fmt.Sprintf(format, args...))
+	r.IsError = true
+	return r
 }
 
 // set makes these the tools.
@@ -244,11 +251,6 @@ func (r *runner) tool(ctx context.Context, c *call) (res tool.Result, ok bool) {
 		over = true
 		mu.Unlock()
 	}()
-	failed := func(format string, args ...any) tool.Result {
-		r := tool.Text(fmt.Sprintf(format, args...))
-		r.IsError = true
-		return r
-	}
 	done := make(chan tool.Result, 1)
 	r.wg.Go(func() {
 		defer func() {
@@ -268,12 +270,10 @@ func (r *runner) tool(ctx context.Context, c *call) (res tool.Result, ok bool) {
 		return res, true
 	case <-ctx.Done():
 	}
-	t := time.NewTimer(grace)
-	defer t.Stop()
 	select {
 	case res = <-done:
 		return res, true
-	case <-t.C:
+	case <-time.After(grace):
 		return tool.Result{}, false
 	}
 }

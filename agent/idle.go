@@ -56,13 +56,11 @@ func (i *idler) due() compact.Reason {
 
 // every is how often it is worth looking; 0 for never.
 func (i *idler) every() time.Duration {
-	least := max(i.after, i.cacheTTL)
-	for _, d := range []time.Duration{i.after, i.cacheTTL} {
-		if d > 0 {
-			least = min(least, d)
-		}
+	least := min(i.after, i.cacheTTL)
+	if least <= 0 {
+		least = max(i.after, i.cacheTTL)
 	}
-	if least == 0 {
+	if least <= 0 {
 		return 0
 	}
 	return max(least/4, time.Second)

@@ -24,25 +24,24 @@ type fileIndex struct {
 
 	mu    sync.Mutex
 	names []string // folders end with /
-	lower []string // the same in small letters
 	at    time.Time
 }
 
 // Files implements rpc.Host. What begins with prefix comes first, then what has a part that
 // does, then what has it anywhere.
 func (f *fileIndex) Files(ctx context.Context, prefix string, most int) []string {
-	names, lower := f.all(ctx)
 	prefix = strings.ToLower(strings.TrimPrefix(prefix, "./"))
 	var begins, parts, rest []string
-	for i, n := range lower {
-		switch at := strings.Index(n, prefix); {
+	for _, name := range f.all(ctx) {
+		lower := strings.ToLower(name)
+		switch at := strings.Index(lower, prefix); {
 		case at == 0:
-			begins = append(begins, names[i])
+			begins = append(begins, name)
 		case at < 0:
-		case n[at-1] == '/' || strings.Contains(n, "/"+prefix):
-			parts = append(parts, names[i])
+		case lower[at-1] == '/' || strings.Contains(lower, "/"+prefix):
+			parts = append(parts, name)
 		default:
-			rest = append(rest, names[i])
+			rest = append(rest, name)
 		}
 		if len(begins) >= most {
 			break
@@ -53,29 +52,25 @@ func (f *fileIndex) Files(ctx context.Context, prefix string, most int) []string
 }
 
 // all reads the names with the tool that the model finds files with.
-func (f *fileIndex) all(ctx context.Context) (names, lower []string) {
+func (f *fileIndex) all(ctx context.Context) []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if !f.at.IsZero() && time.Since(f.at) < filesAge {
-		return f.names, f.lower
+		return f.names
 	}
 	arguments, err := json.Marshal(map[string]any{"pattern": "**", "limit": maxFiles})
 	if err != nil {
-		return nil, nil
+		return nil
 	}
 	r, err := f.find.Run(ctx, tool.Call{Arguments: arguments})
 	if err != nil || len(r.Content) == 0 {
-		return f.names, f.lower
+		return f.names
 	}
 	text, _, _ := strings.Cut(r.Content[0].Text, "\n\n[")
 	f.names = strings.Split(text, "\n")
 	if len(f.names) == 1 && strings.HasPrefix(text, "Nothing found") {
 		f.names = nil
 	}
-	f.lower = make([]string, len(f.names))
-	for i, n := range f.names {
-		f.lower[i] = strings.ToLower(n)
-	}
 	f.at = time.Now()
-	return f.names, f.lower
+	return f.names
 }

@@ -30,9 +30,8 @@ type used struct {
 	tools atomic.Int64 // how many it has
 
 	// With Host.events held:
-	shown bool          // its events are passed on
-	gone  bool          // another one is in use
-	wait  []agent.Event // until it is in use
+	gone bool          // another one is in use
+	wait []agent.Event // until it is in use
 }
 
 // isAt reports whether its session is the one in a file or at an address.
@@ -232,7 +231,7 @@ func (h *Host) tell(u *used, e agent.Event) {
 	defer h.events.Unlock()
 	switch {
 	case u.gone || h.cfg.Events == nil:
-	case u.shown:
+	case h.use.Load() == u:
 		h.cfg.Events(e)
 	default:
 		u.wait = append(u.wait, e)
@@ -246,7 +245,6 @@ func (h *Host) put(u *used) {
 	if old := h.use.Swap(u); old != nil {
 		old.gone = true
 	}
-	u.shown = true
 	for _, e := range u.wait {
 		h.cfg.Events(e) // there are none where it is nil
 	}

@@ -171,14 +171,7 @@ func (m *Model) wait(ctx context.Context, words int) error {
 	if m.pace <= 0 {
 		return ctx.Err()
 	}
-	t := time.NewTimer(m.pace * time.Duration(words))
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.C:
-		return nil
-	}
+	return model.Sleep(ctx, m.pace*time.Duration(words))
 }
 
 // stopped is the error of an answer that did not come to its end.

@@ -209,13 +209,6 @@ const maxLine = 200
 // oneLine makes a text fit to be shown to the user on one line.
 func oneLine(s string) string { return text.OneLine(s, maxLine) }
 
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return one
-	}
-	return many
-}
-
 // maxAnnounced is how many paths are remembered between Effect and Run.
 const maxAnnounced = 4096
 

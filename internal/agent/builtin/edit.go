@@ -16,6 +16,7 @@ import (
 	"github.com/clew-dev/clew/internal/agent/files"
 	"github.com/clew-dev/clew/internal/agent/tool"
 	"github.com/clew-dev/clew/internal/jsonx"
+	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/model"
 )
 
@@ -82,7 +83,7 @@ func (s *Set) edit(ctx context.Context, p place, args editCall, c tool.Call) (r 
 		if e := (*editError)(nil); errors.As(err, &e) {
 			return nil, &Error{Op: "edit", Subject: p.shown, Err: e, Hint: e.hint + "; nothing was changed"}
 		}
-		r = tool.Text(fmt.Sprintf("Edited %s: %d %s, at %s", p.shown, len(args.Edits), plural(len(args.Edits), "edit", "edits"), lineList(lines)))
+		r = tool.Text(fmt.Sprintf("Edited %s: %s, at %s", p.shown, text.Counted(len(args.Edits), "edit"), lineList(lines)))
 		r.Details = tool.Details{Diff: files.Diff(p.shown, before, after, false)}.JSON()
 		return after, err
 	})
@@ -330,7 +331,7 @@ func (s *Set) write(ctx context.Context, p place, args writeCall, c tool.Call) (
 	if len(content) > 0 && content[len(content)-1] != '\n' {
 		lines++
 	}
-	size := fmt.Sprintf("%s: %d bytes, %d %s", p.shown, len(content), lines, plural(lines, "line", "lines"))
+	size := fmt.Sprintf("%s: %d bytes, %s", p.shown, len(content), text.Counted(lines, "line"))
 	err = s.change(ctx, p, c, func(before []byte, old fs.FileInfo) ([]byte, error) {
 		switch {
 		case old == nil:

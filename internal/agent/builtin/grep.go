@@ -113,28 +113,31 @@ func (s *Set) grep(ctx context.Context, p place, c grepCall, _ tool.Call) (tool.
 	if err != nil {
 		return tool.Result{}, err
 	}
-	text := strings.TrimSuffix(h.out.String(), "\n")
-	var more, cut, large string
+	found := strings.TrimSuffix(h.out.String(), "\n")
 	if h.count == 0 {
-		text = "No line matches " + oneName(c.Pattern)
+		found = "No line matches " + oneName(c.Pattern)
 	}
+	var notes []string
 	if h.more {
-		more = fmt.Sprintf("there are more than %d matches; narrow the search down or give a larger limit", c.Limit)
+		notes = append(notes, fmt.Sprintf("there are more than %d matches; narrow the search down or give a larger limit", c.Limit))
 	}
 	if h.clipped {
-		cut = "long lines are cut; read the file for the whole of them"
+		notes = append(notes, "long lines are cut; read the file for the whole of them")
 	}
 	if h.binary > 0 && !info.IsDir() {
-		large = "the file is no text and was not searched; use bash"
+		notes = append(notes, "the file is no text and was not searched; use bash")
 	}
 	if h.large > 0 {
-		large = fmt.Sprintf("%d %s larger than 32 MiB not searched; use bash", h.large, plural(h.large, "file", "files"))
+		notes = append(notes, text.Counted(h.large, "file")+" larger than 32 MiB not searched; use bash")
 	}
-	var secret string
 	if h.secret > 0 {
-		secret = fmt.Sprintf("%d %s passed over, for there may be keys and passwords; to search one give it as the path", h.secret, plural(h.secret, "file was", "files were"))
+		were := " were"
+		if h.secret == 1 {
+			were = " was"
+		}
+		notes = append(notes, text.Counted(h.secret, "file")+were+" passed over, for there may be keys and passwords; to search one give it as the path")
 	}
-	r := tool.Text(text + note(more, cut, large, secret, t.rest()))
+	r := tool.Text(found + note(append(notes, t.rest())...))
 	r.Details = tool.Details{Truncated: h.more || t.full}.JSON()
 	return r, nil
 }

@@ -172,7 +172,7 @@ func readText(ctx context.Context, r *bufio.Reader, p place, c readCall, size in
 	case n == 0:
 		return tool.Text("(the file is empty)"), nil
 	case shown == 0:
-		return tool.Result{}, &Error{Op: "read", Subject: p.shown, Err: wrong(fmt.Sprintf("the file has %d %s, there is no line %d", n, plural(n, "line", "lines"), c.Offset)), Hint: "give a smaller offset"}
+		return tool.Result{}, &Error{Op: "read", Subject: p.shown, Err: wrong(fmt.Sprintf("the file has %s, there is no line %d", text.Counted(n, "line"), c.Offset)), Hint: "give a smaller offset"}
 	case more && size > countBytes:
 		notes = append(notes, fmt.Sprintf("lines %d to %d of a file of %d bytes; go on with offset %d", c.Offset, last, size, last+1))
 	case more:
@@ -183,10 +183,7 @@ func readText(ctx context.Context, r *bufio.Reader, p place, c readCall, size in
 	if repaired {
 		notes = append(notes, "bytes that are no UTF-8 are shown as \uFFFD")
 	}
-	if len(notes) > 0 {
-		out.WriteString("\n\n[" + strings.Join(notes, "; ") + "]")
-	}
-	res := tool.Text(out.String())
+	res := tool.Text(out.String() + note(notes...))
 	res.Details = tool.Details{Truncated: more}.JSON()
 	return res, nil
 }
