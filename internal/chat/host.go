@@ -115,7 +115,8 @@ func (h *Host) Close() error {
 	h.stop()
 	err := h.end(h.use.Load())
 	h.wg.Wait()
-	return errors.Join(err, h.servers.end(), h.saveWindows(), h.builtin.Close())
+	h.servers.end()
+	return errors.Join(err, h.saveWindows(), h.builtin.Close())
 }
 
 // end closes an agent for good.

@@ -105,11 +105,10 @@ func (v *servers) lines() (out []string) {
 }
 
 // end closes the servers that were connected.
-func (v *servers) end() error {
+func (v *servers) end() {
 	if set := v.reached.Load(); set != nil {
-		return set.Close()
+		set.Close()
 	}
-	return nil
 }
 
 // connect connects the servers in the background and calls done, with what went wrong.

@@ -284,12 +284,12 @@ func (l *link) close() {
 }
 
 // close ends what there is.
-func (s *server) close() error {
+func (s *server) close() {
 	s.busy <- struct{}{} // a connection under way ends with the life of the set
 	defer func() { <-s.busy }()
 	s.over = true
 	if s.link == nil {
-		return nil
+		return
 	}
 	if s.link.client != nil && s.calls.Load() > 0 {
 		// The SDK tells the server beside us that a call is cancelled. Who is not told
@@ -298,7 +298,6 @@ func (s *server) close() error {
 	}
 	s.link.close()
 	<-s.link.ended
-	return nil
 }
 
 // explain says in an error what is known beside it, and takes out secrets. It must be

@@ -19,8 +19,6 @@ package mcp
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"maps"
 	"os"
 	"slices"
@@ -73,11 +71,11 @@ func Connect(ctx context.Context, c Config) (*Set, []error) {
 	}
 	all.Wait()
 	var warnings []error
-	names := newNames()
+	taken := map[string]bool{}
 	for _, s := range set.servers {
 		warnings = append(warnings, s.warnings...)
 		for _, o := range s.offers {
-			set.tools = append(set.tools, &remote{s: s, offer: o, name: names.of(s.name, o.name)})
+			set.tools = append(set.tools, &remote{s: s, offer: o, name: unique(s.name, o.name, taken)})
 		}
 	}
 	return set, warnings
@@ -105,22 +103,13 @@ func (s *Set) Servers() []Status {
 
 // Close ends calls under way, ends the programs and closes the connections. It returns
 // when they have ended, within a few seconds, and does nothing the second time.
-func (s *Set) Close() error {
-	var errs []error
+func (s *Set) Close() {
 	s.once.Do(func() {
 		s.stop()
-		var mu sync.Mutex
 		var all sync.WaitGroup
 		for _, one := range s.servers {
-			all.Go(func() {
-				if err := one.close(); err != nil {
-					mu.Lock()
-					defer mu.Unlock()
-					errs = append(errs, fmt.Errorf("MCP server %s: %w", one.name, err))
-				}
-			})
+			all.Go(one.close)
 		}
 		all.Wait()
 	})
-	return errors.Join(errs...)
 }

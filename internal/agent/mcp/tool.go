@@ -117,27 +117,22 @@ func needed(environ []string) []string {
 // maxName is the longest name of a tool that all providers take.
 const maxName = 64
 
-// names gives names to tools, each once.
-type names struct{ taken map[string]bool }
-
-func newNames() *names { return &names{map[string]bool{}} }
-
-// of returns "server__tool" in letters that all providers take. Where that is too long,
+// unique returns "server__tool" in letters that all providers take. Where that is too long,
 // or is taken, its end becomes a sum of the true names, which stays the same.
-func (n *names) of(server, tool string) string {
+func unique(server, tool string, taken map[string]bool) string {
 	name := plainName(server) + "__" + plainName(tool)
 	if c := name[0]; c == '-' || c >= '0' && c <= '9' {
 		name = "_" + name
 	}
 	// A zero byte stands between, so that no two pairs of names have one sum.
 	sum := server + "\x00" + tool
-	for full := name; len(name) > maxName || n.taken[name]; {
+	for full := name; len(name) > maxName || taken[name]; {
 		h := sha256.Sum256([]byte(sum))
 		end := "_" + hex.EncodeToString(h[:4])
 		name = full[:min(len(full), maxName-len(end))] + end
 		sum += "\x00"
 	}
-	n.taken[name] = true
+	taken[name] = true
 	return name
 }
 
@@ -164,12 +159,12 @@ func result(res *sdk.CallToolResult) (tool.Result, error) {
 		return tool.Result{}, errors.New("the server asks for something else before it answers, which clew gives no server")
 	}
 	out := tool.Result{IsError: res.IsError}
-	hasText := false
 	for _, c := range res.Content {
-		b := block(c)
-		hasText = hasText || b.Type == message.BlockText && b.Text != ""
-		out.Content = append(out.Content, b)
+		if b := block(c); b.Type != message.BlockText || b.Text != "" {
+			out.Content = append(out.Content, b)
+		}
 	}
+	hasText := slices.ContainsFunc(out.Content, func(b message.Block) bool { return b.Type == message.BlockText })
 	if !hasText && res.StructuredContent != nil {
 		data, err := plainJSON(res.StructuredContent)
 		if err != nil {
@@ -177,7 +172,6 @@ func result(res *sdk.CallToolResult) (tool.Result, error) {
 		}
 		out.Content = append(out.Content, message.TextBlock(data))
 	}
-	out.Content = slices.DeleteFunc(out.Content, func(b message.Block) bool { return b.Type == message.BlockText && b.Text == "" })
 	if len(out.Content) == 0 {
 		out.Content = []message.Block{message.TextBlock("(the server has answered with nothing)")}
 	}

@@ -64,8 +64,8 @@ func (s Set) Text() string {
 	w := newWriter(s.Files)
 	fmt.Fprintf(&w.b, "These are the rules of the user and of the project. Each file stands between two lines with %s, "+
 		"a mark that no file has in it. Where they differ, a later file goes before an earlier one, and what the user says before all.\n", w.tag)
-	for i := range s.Files {
-		w.file(&s.Files[i])
+	for _, f := range s.Files {
+		w.file(f)
 	}
 	return w.b.String()
 }
@@ -74,24 +74,14 @@ func (s Set) Text() string {
 // files that are new or changed, whole, and the names of those that are gone. It is
 // "" when nothing has.
 func Diff(old, now Set) string {
-	was := map[string]*File{}
-	for i := range old.Files {
-		was[old.Files[i].Path] = &old.Files[i]
-	}
-	var changed []*File
-	var all []File
-	for i := range now.Files {
-		f := &now.Files[i]
-		before := was[f.Path]
-		delete(was, f.Path)
-		if before == nil || before.Text != f.Text || before.Size != f.Size {
-			changed, all = append(changed, f), append(all, *f)
-		}
-	}
-	if len(changed) == 0 && len(was) == 0 {
+	changed := slices.DeleteFunc(slices.Clone(now.Files), func(f File) bool { return slices.Contains(old.Files, f) })
+	gone := slices.DeleteFunc(slices.Clone(old.Files), func(f File) bool {
+		return slices.ContainsFunc(now.Files, func(n File) bool { return n.Path == f.Path })
+	})
+	if len(changed) == 0 && len(gone) == 0 {
 		return ""
 	}
-	w := newWriter(all)
+	w := newWriter(changed)
 	w.b.WriteString("The rules files have changed. What follows takes the place of what these files said before.\n")
 	if len(changed) > 0 {
 		fmt.Fprintf(&w.b, "Each file stands between two lines with %s, a mark that no file has in it.\n", w.tag)
@@ -99,11 +89,8 @@ func Diff(old, now Set) string {
 	for _, f := range changed {
 		w.file(f)
 	}
-	for i := range old.Files {
-		if path := old.Files[i].Path; was[path] != nil {
-			delete(was, path)
-			fmt.Fprintf(&w.b, "\n%s is gone; its rules hold no longer.\n", heading(path))
-		}
+	for _, f := range gone {
+		fmt.Fprintf(&w.b, "\n%s is gone; its rules hold no longer.\n", heading(f.Path))
 	}
 	return w.b.String()
 }
@@ -118,24 +105,19 @@ type writer struct {
 // checked too.
 func newWriter(files []File) *writer {
 	h := sha256.New()
-	for i := range files {
-		f := &files[i]
+	for _, f := range files {
 		fmt.Fprintf(h, "%q %d %q\n", f.Path, f.Size, f.Text)
 	}
 	for {
 		tag := "rules-" + hex.EncodeToString(h.Sum(nil)[:8])
-		free := true
-		for i := range files {
-			free = free && !strings.Contains(files[i].Text, tag) && !strings.Contains(files[i].Path, tag)
-		}
-		if free {
+		if !slices.ContainsFunc(files, func(f File) bool { return strings.Contains(f.Text+f.Path, tag) }) {
 			return &writer{tag: tag}
 		}
 		fmt.Fprintln(h, tag)
 	}
 }
 
-func (w *writer) file(f *File) {
+func (w *writer) file(f File) {
 	fmt.Fprintf(&w.b, "\n<%s file=%s>\n%s\n", w.tag, heading(f.Path), f.Text)
 	if f.Size > 0 {
 		fmt.Fprintf(&w.b, "[clew has cut the file here: these are the first %d of its %d bytes.]\n", len(f.Text), f.Size)
@@ -197,20 +179,12 @@ func Read(c Config) (Set, error) {
 		return Set{}, fmt.Errorf("no rules can be read for the folder %s: %w; give a folder that is there", c.Dir, err)
 	}
 	c.Dir = dir
-	c.Home = c.real(c.Home)
-	r := reader{Config: c, done: map[string]bool{}, long: map[int]bool{}}
+	if home, err := c.FS.EvalSymlinks(c.Home); err == nil {
+		c.Home = home
+	}
+	r := reader{Config: c, done: map[string]bool{}}
 	r.read()
 	return Set{Files: r.files, Warnings: r.warnings}, nil
-}
-
-func (c *Config) real(path string) string {
-	if path == "" {
-		return ""
-	}
-	if real, err := c.FS.EvalSymlinks(path); err == nil {
-		return real
-	}
-	return filepath.Clean(path)
 }
 
 type reader struct {
@@ -218,7 +192,6 @@ type reader struct {
 	files    []File
 	warnings []string
 	done     map[string]bool // files that were read, without links
-	long     map[int]bool    // of files: there was more than may be read
 }
 
 func (r *reader) warn(format string, args ...any) {
@@ -322,7 +295,6 @@ func (r *reader) file(dir, path, within string) error {
 	}
 	r.done[real] = true
 	if t := clean(data); t != "" {
-		r.long[len(r.files)] = len(data) > MaxFile
 		r.files = append(r.files, File{Path: path, Text: t, Size: max(info.Size(), int64(len(data)))})
 	}
 	return nil
@@ -345,18 +317,17 @@ func clean(data []byte) string {
 // fit cuts what is too long. The files that are nearest to where the agent works
 // are given room first, after the user's.
 func (r *reader) fit() {
-	order := make([]int, 0, len(r.files))
-	for i := range r.files {
+	var order []int
+	for i := range slices.Backward(r.files) {
 		order = append(order, i)
 	}
-	slices.Reverse(order)
 	if n := len(order); n > 0 && r.User != "" && filepath.Dir(r.files[0].Path) == filepath.Clean(r.User) {
 		order = append([]int{0}, order[:n-1]...)
 	}
 	left := MaxAll
 	for _, i := range order {
 		f := &r.files[i]
-		if room := min(left, MaxFile); len(f.Text) <= room && !r.long[i] {
+		if room := min(left, MaxFile); len(f.Text) <= room && f.Size <= MaxFile {
 			f.Size = 0
 		} else {
 			f.Text = strings.TrimSpace(text.Head(f.Text, room))
