@@ -20,8 +20,6 @@ const (
 
 // fileIndex are the files of the project that git does not ignore.
 type fileIndex struct {
-	find tool.Tool // that the model finds files with
-
 	mu    sync.Mutex
 	names []string // folders end with /
 	at    time.Time
@@ -29,10 +27,10 @@ type fileIndex struct {
 
 // Files implements rpc.Host. What begins with prefix comes first, then what has a part that
 // does, then what has it anywhere.
-func (f *fileIndex) Files(ctx context.Context, prefix string, most int) []string {
+func (h *Host) Files(ctx context.Context, prefix string, most int) []string {
 	prefix = strings.ToLower(strings.TrimPrefix(prefix, "./"))
 	var begins, parts, rest []string
-	for _, name := range f.all(ctx) {
+	for _, name := range h.fileNames(ctx) {
 		lower := strings.ToLower(name)
 		switch at := strings.Index(lower, prefix); {
 		case at == 0:
@@ -51,26 +49,26 @@ func (f *fileIndex) Files(ctx context.Context, prefix string, most int) []string
 	return all[:min(len(all), max(most, 0))]
 }
 
-// all reads the names with the tool that the model finds files with.
-func (f *fileIndex) all(ctx context.Context) []string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if !f.at.IsZero() && time.Since(f.at) < filesAge {
-		return f.names
+// fileNames reads the names with the tool that the model finds files with.
+func (h *Host) fileNames(ctx context.Context) []string {
+	h.fileIndex.mu.Lock()
+	defer h.fileIndex.mu.Unlock()
+	if !h.fileIndex.at.IsZero() && time.Since(h.fileIndex.at) < filesAge {
+		return h.fileIndex.names
 	}
 	arguments, err := json.Marshal(map[string]any{"pattern": "**", "limit": maxFiles})
 	if err != nil {
 		return nil
 	}
-	r, err := f.find.Run(ctx, tool.Call{Arguments: arguments})
+	r, err := h.builtinTool("find").Run(ctx, tool.Call{Arguments: arguments})
 	if err != nil || len(r.Content) == 0 {
-		return f.names
+		return h.fileIndex.names
 	}
 	text, _, _ := strings.Cut(r.Content[0].Text, "\n\n[")
-	f.names = strings.Split(text, "\n")
-	if len(f.names) == 1 && strings.HasPrefix(text, "Nothing found") {
-		f.names = nil
+	h.fileIndex.names = strings.Split(text, "\n")
+	if len(h.fileIndex.names) == 1 && strings.HasPrefix(text, "Nothing found") {
+		h.fileIndex.names = nil
 	}
-	f.at = time.Now()
-	return f.names
+	h.fileIndex.at = time.Now()
+	return h.fileIndex.names
 }

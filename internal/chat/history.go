@@ -28,31 +28,28 @@ func (c *Config) ofProject(ending string) (string, error) {
 
 // history is what was typed in a project, in a file with a JSON string a line.
 type history struct {
-	cfg  *Config
-	warn func(error)
-
 	mu    sync.Mutex
 	lines []string
 	read  bool
 }
 
 // DraftFile keeps what was typed in the project and not sent when clew was left.
-func (h *history) DraftFile() (string, error) { return h.cfg.ofProject(".draft") }
+func (h *Host) DraftFile() (string, error) { return h.cfg.ofProject(".draft") }
 
 // History implements rpc.Host.
-func (h *history) History() []string {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return slices.Clone(h.all())
+func (h *Host) History() []string {
+	h.history.mu.Lock()
+	defer h.history.mu.Unlock()
+	return slices.Clone(h.typedLines())
 }
 
-// all are the lines of the file as it was at first, and those of this run.
-func (h *history) all() []string {
-	if path, err := h.cfg.ofProject(".jsonl"); err == nil && !h.read {
-		h.lines = typed(path)
+// typedLines are the lines of the file as it was at first, and those of this run.
+func (h *Host) typedLines() []string {
+	if path, err := h.cfg.ofProject(".jsonl"); err == nil && !h.history.read {
+		h.history.lines = typed(path)
 	}
-	h.read = true
-	return h.lines
+	h.history.read = true
+	return h.history.lines
 }
 
 // typed reads the file. What can't be read is passed over.
@@ -69,14 +66,14 @@ func typed(path string) (lines []string) {
 
 // Remember implements rpc.Host. Several programs may do it at the same time: a line is
 // appended. The same line twice in a row is kept once.
-func (h *history) Remember(line string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	lines := h.all()
+func (h *Host) Remember(line string) {
+	h.history.mu.Lock()
+	defer h.history.mu.Unlock()
+	lines := h.typedLines()
 	if line == "" || len(line) > maxLine || len(lines) > 0 && lines[len(lines)-1] == line {
 		return
 	}
-	h.lines = append(slices.Clone(lines[max(0, len(lines)+1-2*maxLines):]), line)
+	h.history.lines = append(slices.Clone(lines[max(0, len(lines)+1-2*maxLines):]), line)
 	path, err := h.cfg.ofProject(".jsonl")
 	if err == nil {
 		err = remember(path, line)

@@ -12,7 +12,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/clew-dev/clew/internal/agent/mcp"
 	"github.com/clew-dev/clew/internal/database"
 
 	"github.com/clew-dev/clew"
@@ -22,12 +21,12 @@ import (
 	"github.com/clew-dev/clew/internal/agent/tool"
 	"github.com/clew-dev/clew/internal/procgroup"
 	"github.com/clew-dev/clew/internal/provider"
+	"github.com/clew-dev/clew/internal/settings"
 	"github.com/clew-dev/clew/model"
 )
 
-// Host is a project with the agent in use. Its parts are types of their own.
+// Host is a project with the agent in use.
 type Host struct {
-	ownSettings
 	opener
 	history
 	fileIndex
@@ -35,6 +34,8 @@ type Host struct {
 
 	cfg     Config
 	builtin *builtin.Set
+	set     atomic.Pointer[settings.Settings] // that count by now
+	editing sync.Mutex                        // of the user's file of them
 
 	base context.Context // ends with Close
 	stop context.CancelFunc
@@ -55,10 +56,11 @@ func Open(ctx context.Context, cfg Config) (*Host, error) {
 		return nil, err
 	}
 	h := &Host{cfg: cfg}
-	h.ownSettings.cfg = &h.cfg
-	if h.set, err = h.load(nil); err != nil {
+	set, err := h.load(nil)
+	if err != nil {
 		return nil, err
 	}
+	h.set.Store(set)
 	keys, err := provider.ReadKeys(provider.KeysFile(cfg.UserFile))
 	if err != nil {
 		return nil, err
@@ -67,7 +69,6 @@ func Open(ctx context.Context, cfg Config) (*Host, error) {
 		return nil, &ConfigError{err}
 	}
 	h.base, h.stop = context.WithCancel(context.WithoutCancel(ctx))
-	h.opener.cfg, h.current, h.opener.base = &h.cfg, h.settings, h.base
 	h.known, h.getenv, h.opened = sync.OnceValues(model.BuiltIn), keys.Getenv(cfg.getenv), map[string]model.Model{}
 	h.windows = h.readWindows()
 	h.transport = model.NewTransport(model.TransportConfig{Retry: model.Retry{Attempts: maxTries, Notify: h.retried, Sleep: cfg.Sleep}})
@@ -76,24 +77,13 @@ func Open(ctx context.Context, cfg Config) (*Host, error) {
 		h.stop()
 		return nil, err
 	}
-	h.history.cfg, h.history.warn = &h.cfg, h.warn
-	h.find = h.builtinTool("find")
 	u, err := h.first(ctx)
 	if err != nil {
 		h.stop()
 		return nil, errors.Join(err, h.builtin.Close())
 	}
 	h.put(u)
-	servers := mcp.Config{Dir: cfg.Dir, Environ: cfg.Environ, Version: cfg.Version}
-	if !cfg.NoTools {
-		servers.Servers = h.settings().MCPServers
-	}
-	h.connect(h.base, &h.wg, servers, func(errs []error) {
-		for _, err := range errs {
-			h.warn(err)
-		}
-		h.giveTools(h.use.Load())
-	})
+	h.connect()
 	return h, nil
 }
 
@@ -115,7 +105,9 @@ func (h *Host) Close() error {
 	h.stop()
 	err := h.end(h.use.Load())
 	h.wg.Wait()
-	h.servers.end()
+	if set := h.reached.Load(); set != nil {
+		set.Close()
+	}
 	return errors.Join(err, h.saveWindows(), h.builtin.Close())
 }
 
@@ -194,8 +186,12 @@ func (h *Host) tools() []tool.Tool {
 	if h.cfg.NoTools {
 		return nil
 	}
+	all := h.builtin.Tools()
+	if set := h.reached.Load(); set != nil {
+		all = append(all, set.Tools()...)
+	}
 	var out []tool.Tool
-	for _, t := range append(h.builtin.Tools(), h.list()...) {
+	for _, t := range all {
 		if len(h.cfg.Tools) == 0 || slices.Contains(h.cfg.Tools, t.Spec().Name) {
 			out = append(out, t)
 		}

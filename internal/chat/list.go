@@ -151,5 +151,5 @@ func (h *Host) Hooks() []string {
 		}
 		out = append(out, line)
 	}
-	return append(out, h.servers.lines()...)
+	return append(out, h.serverLines()...)
 }

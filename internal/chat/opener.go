@@ -20,9 +20,6 @@ import (
 
 // opener opens models, each once, and keeps what is learnt of their windows.
 type opener struct {
-	cfg       *Config
-	current   func() *settings.Settings
-	base      context.Context // ends with the session
 	known     func() (*model.Catalogue, error)
 	getenv    func(string) string // with the keys that the user has given to clew
 	transport *model.Transport
@@ -35,50 +32,50 @@ type opener struct {
 }
 
 // ownModel is that of the flag, of the settings or of the environment.
-func (o *opener) ownModel() (model.Model, error) {
-	if o.cfg.OpenModel != nil {
-		return o.openModel(o.cfg.Flags["model"])
+func (h *Host) ownModel() (model.Model, error) {
+	if h.cfg.OpenModel != nil {
+		return h.openModel(h.cfg.Flags["model"])
 	}
-	name, err := provider.Default(o.getenv, o.current())
+	name, err := provider.Default(h.getenv, h.settings())
 	if err != nil {
 		return nil, err
 	}
-	return o.openModel(name)
+	return h.openModel(name)
 }
 
 // openModel opens a model, each once.
-func (o *opener) openModel(name string) (model.Model, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if m, ok := o.opened[name]; ok {
+func (h *Host) openModel(name string) (model.Model, error) {
+	h.opener.mu.Lock()
+	defer h.opener.mu.Unlock()
+	if m, ok := h.opened[name]; ok {
 		return m, nil
 	}
-	m, err := o.newModel(name)
+	m, err := h.newModel(name)
 	if err != nil {
 		return nil, err
 	}
 	i := m.Info()
-	o.opened[name], o.opened[i.Provider+"/"+i.Model] = m, m
+	h.opened[name], h.opened[i.Provider+"/"+i.Model] = m, m
 	return m, nil
 }
 
-func (o *opener) newModel(name string) (model.Model, error) {
-	if o.cfg.OpenModel != nil {
-		return o.cfg.OpenModel(name)
+func (h *Host) newModel(name string) (model.Model, error) {
+	if h.cfg.OpenModel != nil {
+		return h.cfg.OpenModel(name)
 	}
-	known, err := o.known()
+	known, err := h.known()
 	if err != nil {
 		return nil, err
 	}
-	c := provider.Config{Name: name, Transport: o.transport, Catalogue: known, Settings: o.current(), Getenv: o.getenv}
-	if name == o.cfg.Flags["model"] {
-		c.BaseURL, c.KeyEnv = o.cfg.BaseURL, o.cfg.KeyEnv
+	c := provider.Config{Name: name, Transport: h.transport, Catalogue: known, Settings: h.settings(), Getenv: h.getenv}
+	if name == h.cfg.Flags["model"] {
+		c.BaseURL, c.KeyEnv = h.cfg.BaseURL, h.cfg.KeyEnv
 	}
 	if c.BaseURL == "" {
 		all := provider.All(c.Settings)
 		at := slices.IndexFunc(all, func(p provider.Provider) bool { return p.IsLocal() && strings.HasPrefix(name, p.Name+"/") })
 		if at >= 0 {
-			c.Local = o.local.find(o.base, all[at:at+1])
+			c.Local = h.local.find(h.base, all[at:at+1])
 		}
 	}
 	return provider.Open(c)
@@ -86,7 +83,7 @@ func (o *opener) newModel(name string) (model.Model, error) {
 
 // setSummarizer says who writes summaries: the one of the settings; where they name none,
 // the model that answers, as far as the preset asks for a model.
-func (o *opener) setSummarizer(c *clew.Config, name string, now func() model.Model) error {
+func (h *Host) setSummarizer(c *clew.Config, name string, now func() model.Model) error {
 	switch name {
 	case "":
 		c.OwnSummarizer = &same{now: now}
@@ -94,7 +91,7 @@ func (o *opener) setSummarizer(c *clew.Config, name string, now func() model.Mod
 	case summarizerSame:
 		c.Policy.Summarizer = &same{now: now}
 	default:
-		m, err := o.openModel(name)
+		m, err := h.openModel(name)
 		if err != nil {
 			return fmt.Errorf("the model that writes summaries: %w", err)
 		}
@@ -105,25 +102,25 @@ func (o *opener) setSummarizer(c *clew.Config, name string, now func() model.Mod
 }
 
 // windowsFile has what was learnt of the models' windows.
-func (o *opener) windowsFile() string { return filepath.Join(o.cfg.Home.Dir, "windows.json") }
+func (h *Host) windowsFile() string { return filepath.Join(h.cfg.Home.Dir, "windows.json") }
 
 // readWindows reads what earlier runs have learnt. What can't be read is learnt again.
-func (o *opener) readWindows() *model.Windows {
-	w := model.NewWindows(o.cfg.Clock)
-	if data, err := os.ReadFile(o.windowsFile()); err == nil && json.Unmarshal(data, w) == nil {
-		o.learnt = data
+func (h *Host) readWindows() *model.Windows {
+	w := model.NewWindows(h.cfg.Clock)
+	if data, err := os.ReadFile(h.windowsFile()); err == nil && json.Unmarshal(data, w) == nil {
+		h.learnt = data
 	}
 	return w
 }
 
 // saveWindows writes what was learnt, with what other runs have learnt meanwhile.
-func (o *opener) saveWindows() error {
-	data, err := json.Marshal(o.windows)
-	if err != nil || string(data) == string(o.learnt) || string(data) == "[]" {
+func (h *Host) saveWindows() error {
+	data, err := json.Marshal(h.windows)
+	if err != nil || string(data) == string(h.learnt) || string(data) == "[]" {
 		return err
 	}
-	all := model.NewWindows(o.cfg.Clock)
-	old, _ := os.ReadFile(o.windowsFile())
+	all := model.NewWindows(h.cfg.Clock)
+	old, _ := os.ReadFile(h.windowsFile())
 	_ = json.Unmarshal(old, all) // what can't be read is not kept
 	if err = json.Unmarshal(data, all); err == nil {
 		data, err = json.Marshal(all)
@@ -131,7 +128,7 @@ func (o *opener) saveWindows() error {
 	if err != nil {
 		return err
 	}
-	return settings.WriteFile(o.windowsFile(), data)
+	return settings.WriteFile(h.windowsFile(), data)
 }
 
 // localModels are the models of the servers on this machine, as they were a moment ago.

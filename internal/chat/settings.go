@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/clew-dev/clew/agent"
 	"github.com/clew-dev/clew/internal/agent/permission"
@@ -21,41 +20,33 @@ import (
 	"github.com/clew-dev/clew/internal/text"
 )
 
-// ownSettings are the settings that count in a project, and the user's file of them.
-type ownSettings struct {
-	cfg *Config
-
-	mu  sync.Mutex
-	set *settings.Settings
-}
-
 // trustKey is the user's setting that names the projects that are trusted.
 const trustKey = "trustProjectHooks"
 
 // Untrusted says what a project wants to run or to allow, and may not unless it is
 // trusted: see Trust. It is empty where there is nothing.
-func (o *ownSettings) Untrusted() []string {
-	return slices.DeleteFunc(slices.Clone(o.Warnings()), func(w string) bool { return !strings.Contains(w, trustKey) })
+func (h *Host) Untrusted() []string {
+	return slices.DeleteFunc(slices.Clone(h.Warnings()), func(w string) bool { return !strings.Contains(w, trustKey) })
 }
 
 // Trust writes down that the project is trusted. What it may do then counts for the
 // sessions that are opened from now on, its servers from the next start on.
-func (o *ownSettings) Trust(context.Context) error {
-	return o.addToList(trustKey, []string{cmp.Or(o.settings().Project, o.cfg.Dir)})
+func (h *Host) Trust(context.Context) error {
+	return h.addToList(trustKey, []string{cmp.Or(h.settings().Project, h.cfg.Dir)})
 }
 
 // asked is what the user was asked to trust in this project, and the file that remembers it.
-func (o *ownSettings) asked() (path string, sum []byte, err error) {
-	path, err = o.cfg.ofProject(".trust")
-	h := sha256.Sum256([]byte(strings.Join(o.Untrusted(), "\n")))
-	return path, []byte(hex.EncodeToString(h[:])), err
+func (h *Host) asked() (path string, sum []byte, err error) {
+	path, err = h.cfg.ofProject(".trust")
+	of := sha256.Sum256([]byte(strings.Join(h.Untrusted(), "\n")))
+	return path, []byte(hex.EncodeToString(of[:])), err
 }
 
 // AskTrust reports whether the user is to be asked to trust the project: once for what it
 // wants, and again when it wants something else.
-func (o *ownSettings) AskTrust() bool {
-	path, sum, err := o.asked()
-	if err != nil || len(o.Untrusted()) == 0 {
+func (h *Host) AskTrust() bool {
+	path, sum, err := h.asked()
+	if err != nil || len(h.Untrusted()) == 0 {
 		return false
 	}
 	data, err := os.ReadFile(path)
@@ -63,8 +54,8 @@ func (o *ownSettings) AskTrust() bool {
 }
 
 // DontTrust remembers that the user was asked, and said no.
-func (o *ownSettings) DontTrust() error {
-	path, sum, err := o.asked()
+func (h *Host) DontTrust() error {
+	path, sum, err := h.asked()
 	if err != nil {
 		return err
 	}
@@ -72,31 +63,27 @@ func (o *ownSettings) DontTrust() error {
 }
 
 // load reads the settings; those of the user from text, unless that is nil.
-func (o *ownSettings) load(text []byte) (*settings.Settings, error) {
-	return settings.Load(settings.Options{UserFile: o.cfg.UserFile, UserText: text, Dir: o.cfg.Dir, Environ: o.cfg.Environ, Flags: o.cfg.Flags})
+func (h *Host) load(text []byte) (*settings.Settings, error) {
+	return settings.Load(settings.Options{UserFile: h.cfg.UserFile, UserText: text, Dir: h.cfg.Dir, Environ: h.cfg.Environ, Flags: h.cfg.Flags})
 }
 
 // settings are those that count by now.
-func (o *ownSettings) settings() *settings.Settings {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.set
-}
+func (h *Host) settings() *settings.Settings { return h.set.Load() }
 
 // Warnings says what of the settings was passed over, and why.
-func (o *ownSettings) Warnings() []string { return o.settings().Warnings }
+func (h *Host) Warnings() []string { return h.settings().Warnings }
 
 // UI says how the terminal looks.
-func (o *ownSettings) UI() settings.UI { return o.settings().UI }
+func (h *Host) UI() settings.UI { return h.settings().UI }
 
 // Settings implements rpc.Host.
-func (o *ownSettings) Settings() []rpc.Setting {
+func (h *Host) Settings() []rpc.Setting {
 	byName := map[string]settings.Key{}
 	for _, k := range settings.Keys() {
 		byName[k.Name] = k
 	}
 	var out []rpc.Setting
-	for _, v := range o.settings().All() {
+	for _, v := range h.settings().All() {
 		k := byName[v.Key]
 		out = append(out, rpc.Setting{Name: v.Key, Value: v.Value, Default: k.Default, From: v.Origin.String(), Text: k.Text})
 	}
@@ -104,8 +91,8 @@ func (o *ownSettings) Settings() []rpc.Setting {
 }
 
 // addToList adds what is not there yet to a list in the user's settings.
-func (o *ownSettings) addToList(name string, items []string) error {
-	return o.edit(func(data []byte) ([]byte, error) {
+func (h *Host) addToList(name string, items []string) error {
+	return h.edit(func(data []byte) ([]byte, error) {
 		var list []string
 		if old := settings.Member(data, name); old != nil && json.Unmarshal(old, &list) != nil {
 			return nil, fmt.Errorf("%s is no list of texts", name)
@@ -124,17 +111,17 @@ func (o *ownSettings) addToList(name string, items []string) error {
 }
 
 // edit changes the user's settings, and takes them. What makes no settings is not written.
-func (o *ownSettings) edit(fn func([]byte) ([]byte, error)) error {
-	path := o.cfg.UserFile
+func (h *Host) edit(fn func([]byte) ([]byte, error)) error {
+	path := h.cfg.UserFile
 	if path == "" {
 		return &agent.Error{Op: "change the settings", Err: errors.New("the system knows no folder for settings"), Hint: "set HOME"}
 	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
+	h.editing.Lock()
+	defer h.editing.Unlock()
 	var set *settings.Settings
 	err := settings.EditFile(path, func(data []byte) (_ []byte, err error) {
 		if data, err = fn(data); err == nil {
-			set, err = o.load(data)
+			set, err = h.load(data)
 		}
 		return data, err
 	})
@@ -144,7 +131,7 @@ func (o *ownSettings) edit(fn func([]byte) ([]byte, error)) error {
 	case err != nil:
 		return &agent.Error{Op: "change the settings", Subject: path, Err: err, Hint: "look into the file, and check its permissions and those of its folder"}
 	}
-	o.set = set
+	h.set.Store(set)
 	return nil
 }
 

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 
 	"github.com/clew-dev/clew/agent"
@@ -78,18 +77,11 @@ type servers struct {
 	ready   chan struct{}
 }
 
-func (v *servers) list() []tool.Tool {
-	if set := v.reached.Load(); set != nil {
-		return set.Tools()
-	}
-	return nil
-}
-
-// lines says how it stands with each server.
-func (v *servers) lines() (out []string) {
-	set := v.reached.Load()
+// serverLines says how it stands with each server.
+func (h *Host) serverLines() (out []string) {
+	set := h.reached.Load()
 	if set == nil {
-		for _, name := range v.names {
+		for _, name := range h.servers.names {
 			out = append(out, "server "+name+": it is being connected")
 		}
 		return out
@@ -104,38 +96,38 @@ func (v *servers) lines() (out []string) {
 	return out
 }
 
-// end closes the servers that were connected.
-func (v *servers) end() {
-	if set := v.reached.Load(); set != nil {
-		set.Close()
+// connect connects the servers in the background.
+func (h *Host) connect() {
+	cfg := mcp.Config{Dir: h.cfg.Dir, Environ: h.cfg.Environ, Version: h.cfg.Version}
+	if !h.cfg.NoTools {
+		cfg.Servers = h.settings().MCPServers
 	}
-}
-
-// connect connects the servers in the background and calls done, with what went wrong.
-func (v *servers) connect(ctx context.Context, wg *sync.WaitGroup, cfg mcp.Config, done func([]error)) {
-	v.ready = make(chan struct{})
+	h.ready = make(chan struct{})
 	for name, c := range cfg.Servers {
 		if !c.Disabled {
-			v.names = append(v.names, name)
+			h.servers.names = append(h.servers.names, name)
 		}
 	}
-	if v.names == nil {
-		close(v.ready)
+	if h.servers.names == nil {
+		close(h.ready)
 		return
 	}
-	slices.Sort(v.names)
-	wg.Go(func() {
-		defer close(v.ready)
-		set, errs := mcp.Connect(ctx, cfg)
-		v.reached.Store(set)
-		done(errs)
+	slices.Sort(h.servers.names)
+	h.wg.Go(func() {
+		defer close(h.ready)
+		set, errs := mcp.Connect(h.base, cfg)
+		h.reached.Store(set)
+		for _, err := range errs {
+			h.warn(err)
+		}
+		h.giveTools(h.use.Load())
 	})
 }
 
 // Ready returns when every server is connected, or could not be.
-func (v *servers) Ready(ctx context.Context) error {
+func (h *Host) Ready(ctx context.Context) error {
 	select {
-	case <-v.ready:
+	case <-h.ready:
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
