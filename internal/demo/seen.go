@@ -83,8 +83,8 @@ var handle = text.Pattern(`\[#[0-9a-f]{6,}`)
 
 // last returns the last call of a tool whose arguments have a word.
 func (s *seen) last(tool, word string) (act, bool) {
-	for i := len(s.acts) - 1; i >= 0; i-- {
-		if a := s.acts[i]; a.tool == tool && strings.Contains(string(a.arguments()), word) {
+	for _, a := range slices.Backward(s.acts) {
+		if a.tool == tool && strings.Contains(string(a.arguments()), word) {
 			return a, true
 		}
 	}
@@ -93,12 +93,7 @@ func (s *seen) last(tool, word string) (act, bool) {
 
 // has reports whether the request has one of some words.
 func (s *seen) has(words ...string) bool {
-	for _, w := range words {
-		if strings.Contains(s.ask, w) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(s.ask, w) })
 }
 
 // lastQuoted is the last of the user's words that a summary quotes: for a turn whose

@@ -262,9 +262,9 @@ func (s *Set) again(op, arg string) (place, error) {
 	same, known := s.said.keep(op+"\x00"+arg, p.abs)
 	switch {
 	case known && !same:
-		return p, &Error{Op: op, Subject: oneLine(arg), Err: changed("the path leads elsewhere than when it was looked at: to " + p.shown), Hint: "call again, if that place is meant"}
+		return p, &Error{Op: op, Subject: oneLine(arg), Err: files.Replaced("the path leads elsewhere than when it was looked at: to " + p.shown), Hint: "call again, if that place is meant"}
 	case !known && p.outside:
-		return p, &Error{Op: op, Subject: oneLine(arg), Err: refused("the path is outside the project, and the user was not asked"), Hint: "call again"}
+		return p, &Error{Op: op, Subject: oneLine(arg), Err: files.Refused("the path is outside the project, and the user was not asked"), Hint: "call again"}
 	}
 	return p, nil
 }

@@ -226,8 +226,11 @@ func (t *tree) rel(name string) string {
 // without those that git ignores. Links are told and not followed.
 func (t *tree) walk(ctx context.Context, fn func(name string, d fs.DirEntry) error) error {
 	var g ignored
-	for dir := range parents(t.start) {
-		g.enter(t.Root, dir)
+	g.enter(t.Root, ".")
+	for i, c := range t.start + "/" {
+		if c == '/' && t.start != "." {
+			g.enter(t.Root, t.start[:i])
+		}
 	}
 	return fs.WalkDir(t.Root.FS(), t.start, func(name string, d fs.DirEntry, err error) error {
 		if ctx.Err() != nil {
@@ -251,7 +254,7 @@ func (t *tree) walk(ctx context.Context, fn func(name string, d fs.DirEntry) err
 			return fs.SkipAll
 		}
 		if d.IsDir() {
-			if versionControl(d.Name()) || g.match(name, true) {
+			if slices.Contains(versionControl, d.Name()) || g.match(name, true) {
 				return fs.SkipDir
 			}
 			g.enter(t.Root, name)
@@ -262,28 +265,7 @@ func (t *tree) walk(ctx context.Context, fn func(name string, d fs.DirEntry) err
 	})
 }
 
-func versionControl(name string) bool {
-	switch name {
-	case ".git", ".hg", ".svn", ".jj":
-		return true
-	}
-	return false
-}
-
-// parents yields the folders from the top down to a name, itself included.
-func parents(name string) func(func(string) bool) {
-	return func(yield func(string) bool) {
-		if !yield(".") || name == "." {
-			return
-		}
-		for i := 0; i < len(name); i++ {
-			if name[i] == '/' && !yield(name[:i]) {
-				return
-			}
-		}
-		yield(name)
-	}
-}
+var versionControl = []string{".git", ".hg", ".svn", ".jj"}
 
 // rest says what of the tree was not looked at, "" when all was.
 func (t *tree) rest() string {
@@ -298,12 +280,7 @@ func (t *tree) rest() string {
 
 // note is the last line of a result that is not complete.
 func note(parts ...string) string {
-	var said []string
-	for _, p := range parts {
-		if p != "" {
-			said = append(said, p)
-		}
-	}
+	said := slices.DeleteFunc(parts, func(p string) bool { return p == "" })
 	if len(said) == 0 {
 		return ""
 	}

@@ -209,9 +209,7 @@ var (
 // Error says which tool, on what, what went wrong and what to do about it. The words are for the model.
 type Error = session.Error
 
-func refused(what string) error { return files.Refused(what) }
-func changed(what string) error { return files.Replaced(what) }
-func wrong(what string) error   { return &files.Because{Kind: ErrArguments, What: what} }
+func wrong(what string) error { return &files.Because{Kind: ErrArguments, What: what} }
 
 // said is what a tool says of an error, in place of its own text where it has one, and what to do about it.
 var said = []struct {

@@ -8,6 +8,7 @@ import (
 	"path"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"unicode"
@@ -58,11 +59,11 @@ func (s *Set) resolve(op, arg string) (place, error) {
 			abs = filepath.Join(s.dir, rel)
 		}
 	case !filepath.IsLocal(abs):
-		return refuse(refused("the path leads out of the project"), "if that is meant, give the absolute path, "+filepath.Join(s.dir, abs)+": the user is asked")
+		return refuse(files.Refused("the path leads out of the project"), "if that is meant, give the absolute path, "+filepath.Join(s.dir, abs)+": the user is asked")
 	default:
 		abs = filepath.Join(s.dir, abs)
 	}
-	real, err := realPath(abs)
+	real, err := follow(abs, 0)
 	if err != nil {
 		return place{}, fail(op, oneLine(arg), err)
 	}
@@ -70,13 +71,13 @@ func (s *Set) resolve(op, arg string) (place, error) {
 	rel, in := s.below(real)
 	switch {
 	case (special(abs) || special(real)) && !special(s.dir):
-		return refuse(refused("what is there are devices and views of the system, no files"), "use bash, if it has to be")
+		return refuse(files.Refused("what is there are devices and views of the system, no files"), "use bash, if it has to be")
 	case in:
 		p.abs, p.rel = filepath.Join(s.dir, rel), rel
 		p.shown = text.Valid(filepath.ToSlash(rel))
 		return p, nil
 	case inProject:
-		return refuse(refused("a symbolic link on the way leads out of the project, to "+text.Valid(real)), "if that is meant, give that path: the user is asked")
+		return refuse(files.Refused("a symbolic link on the way leads out of the project, to "+text.Valid(real)), "if that is meant, give that path: the user is asked")
 	}
 	p.outside, p.shown = true, text.Valid(real)
 	return p, nil
@@ -113,10 +114,8 @@ func (s *Set) below(name string) (string, bool) {
 	}
 }
 
-// realPath resolves the symbolic links of an absolute path, as far as it exists. What
-// does not exist is taken as it is written, the target of a link too.
-func realPath(name string) (string, error) { return follow(name, 0) }
-
+// follow resolves the symbolic links of an absolute path, as far as it exists. What
+// does not exist is taken as it is written, the target of a link too. links is how many led there.
 func follow(name string, links int) (string, error) {
 	real, err := filepath.EvalSymlinks(name)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -150,12 +149,7 @@ func special(name string) bool {
 		return strings.HasPrefix(name, `\\.\`) || strings.HasPrefix(name, `\\?\`)
 	}
 	name = strings.ToLower(name) + "/" // some systems do not tell upper case from lower
-	for _, dir := range []string{"/dev/", "/proc/", "/sys/"} {
-		if strings.HasPrefix(name, dir) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{"/dev/", "/proc/", "/sys/"}, func(dir string) bool { return strings.HasPrefix(name, dir) })
 }
 
 // ignoreBytes is how much of a .gitignore is read.

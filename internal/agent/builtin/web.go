@@ -144,12 +144,7 @@ var notPublic = func() (out []netip.Prefix) {
 // public reports whether an address is one of the internet.
 func public(a netip.Addr) bool {
 	a = a.Unmap().WithZone("")
-	for _, p := range notPublic {
-		if p.Contains(a) {
-			return false
-		}
-	}
-	return a.IsGlobalUnicast() && !a.IsPrivate()
+	return a.IsGlobalUnicast() && !a.IsPrivate() && !slices.ContainsFunc(notPublic, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
 func fetch(ctx context.Context, client *http.Client, u *url.URL) (tool.Result, error) {

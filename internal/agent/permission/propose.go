@@ -1,7 +1,6 @@
 package permission
 
 import (
-	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -127,7 +126,9 @@ func (q *question) proposeCommands() []string {
 		}
 		if !ok {
 			pattern = c.text
-			if strings.ContainsFunc(pattern, func(r rune) bool { return r == '*' || isBreak(r) && r != ' ' }) || len(found) > 1 && runners[path.Base(c.name)] {
+			name := path.Base(c.name)
+			runs := runners[name] || wrappers[name] || shells[name]
+			if strings.ContainsFunc(pattern, func(r rune) bool { return r == '*' || isBreak(r) && r != ' ' }) || len(found) > 1 && runs {
 				return nil // unknown is one of these
 			}
 		}
@@ -158,7 +159,7 @@ func likeIt(c command) (string, bool) {
 	case c.prefix > 0 || len(words) == 0:
 	case lookers[words[0]]:
 		return words[0] + " *", true
-	case len(words) > 1 && verbs[words[0]+" "+words[1]]:
+	case len(words) > 1 && verbs[words[0]][words[1]]:
 		return words[0] + " " + words[1] + " *", true
 	}
 	return "", false
@@ -168,28 +169,15 @@ var (
 	// lookers are commands that look at what their arguments name.
 	lookers = set(`ls cat head tail wc grep pwd echo which stat file cmp cut tr basename dirname realpath readlink
 		du df nl uname whoami id true false sleep cd md5sum sha1sum sha256sum gofmt pytest`)
-	// verbs are commands whose second word says what they do.
-	verbs = func() map[string]bool {
-		m := map[string]bool{}
-		for name, second := range map[string]string{
-			"go":     "test build vet list doc version fmt",
-			"git":    "status diff log show add commit branch blame rev-parse ls-files",
-			"npm":    "test ls view outdated",
-			"cargo":  "test build check clippy fmt tree",
-			"docker": "ps images logs",
-			"pip":    "list show",
-		} {
-			for verb := range strings.FieldsSeq(second) {
-				m[name+" "+verb] = true
-			}
-		}
-		return m
-	}()
-	// runners run what their input or their arguments say.
-	runners = func() map[string]bool {
-		m := set("eval trap source . python python3 pypy node bun deno perl ruby php awk sed psql mysql sqlite3 ssh make tee")
-		maps.Copy(m, wrappers)
-		maps.Copy(m, shells)
-		return m
-	}()
+	// verbs are the second words of commands that say what these do.
+	verbs = map[string]map[string]bool{
+		"go":     set("test build vet list doc version fmt"),
+		"git":    set("status diff log show add commit branch blame rev-parse ls-files"),
+		"npm":    set("test ls view outdated"),
+		"cargo":  set("test build check clippy fmt tree"),
+		"docker": set("ps images logs"),
+		"pip":    set("list show"),
+	}
+	// runners run what their input or their arguments say, as wrappers and shells do.
+	runners = set("eval trap source . python python3 pypy node bun deno perl ruby php awk sed psql mysql sqlite3 ssh make tee")
 )

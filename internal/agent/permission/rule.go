@@ -218,12 +218,7 @@ func (r *rule) allows(c command) bool {
 
 // climbs reports whether a path has a ".." in it.
 func climbs(path string) bool {
-	for name := range strings.FieldsFuncSeq(path, func(r rune) bool { return r == '/' || r == '\\' }) {
-		if name == ".." {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(strings.FieldsFunc(path, func(r rune) bool { return r == '/' || r == '\\' }), "..")
 }
 
 // bland reports whether a line is words without quotes, in which no shell finds

@@ -45,21 +45,6 @@ func Methods() []string {
 	return append(slices.Sorted(maps.Keys(methods())), "close")
 }
 
-// given is what a function gets that has no name in JSON.
-func given(ctx context.Context, s *Server, t reflect.Type) (reflect.Value, bool) {
-	switch t {
-	case reflect.TypeFor[context.Context]():
-		return reflect.ValueOf(ctx), true
-	case reflect.TypeFor[*Server]():
-		return reflect.ValueOf(s), true
-	case reflect.TypeFor[Host]():
-		return reflect.ValueOf(s.host), true
-	case reflect.TypeFor[*agent.Agent]():
-		return reflect.ValueOf(s.host.Agent()), true
-	}
-	return reflect.Value{}, false
-}
-
 // call makes a method of a function and the names of its parameters; "!" ends the name of one that can't be left out.
 // Without names the function's last parameter is a struct that has them.
 func call(fn any, names ...string) method {
@@ -87,19 +72,21 @@ func (m method) run(ctx context.Context, s *Server, raw json.RawMessage) (any, e
 	if err != nil {
 		return nil, err
 	}
+	given := map[reflect.Type]any{ // what has no name in JSON
+		reflect.TypeFor[context.Context](): ctx, reflect.TypeFor[*Server](): s, reflect.TypeFor[Host](): s.host, reflect.TypeFor[theAgent](): s.host.Agent(),
+	}
 	var in []reflect.Value
 	named := 0
-	for i := range m.fn.Type().NumIn() {
-		v, ok := given(ctx, s, m.fn.Type().In(i))
-		switch {
+	for t := range m.fn.Type().Ins() {
+		switch v, ok := given[t]; {
 		case ok:
+			in = append(in, reflect.ValueOf(v))
 		case m.whole:
-			v = p
+			in = append(in, p)
 		default:
-			v = p.Field(named)
+			in = append(in, p.Field(named))
 			named++
 		}
-		in = append(in, v)
 	}
 	var result any = none{}
 	for _, v := range m.fn.Call(in) {

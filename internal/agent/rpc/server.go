@@ -229,13 +229,8 @@ func (s *Server) run(ctx context.Context, m method, params json.RawMessage) (res
 // answer writes an answer.
 func (s *Server) answer(id json.RawMessage, result any, err error) {
 	a := answer{ID: id, Result: result}
-	if id == nil {
-		a.ID = json.RawMessage("null")
-	}
 	if err != nil {
 		a.Result, a.Error = nil, errorOf(err)
-	} else if a.Result == nil {
-		a.Result = none{}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
