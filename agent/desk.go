@@ -155,21 +155,21 @@ func (d *desk) answer(id string, r Reply) error {
 	return &Error{Op: "answer a question", Subject: id, Err: ErrNotAsked, Hint: "it was answered, or its turn has ended"}
 }
 
-// grants is the entry that keeps what the user has allowed; false where that is nothing.
-func (d *desk) grants() (entry session.Draft, some bool, err error) {
+// grants is the entry that keeps what the user has allowed; none where that is nothing.
+func (d *desk) grants() ([]session.Draft, error) {
 	if !d.granted.Load() {
-		return session.Draft{}, false, nil
+		return nil, nil
 	}
 	data, err := json.Marshal(d.guard.State())
-	return session.NewCustom(customAgent, data), true, err
+	return []session.Draft{session.NewCustom(customAgent, data)}, err
 }
 
 // keep writes down what the user has allowed.
 func (d *desk) keep(ctx context.Context) {
 	d.granted.Store(true)
-	entry, _, err := d.grants()
+	entry, err := d.grants()
 	if err == nil {
-		err = d.journal.record(ctx, entry)
+		err = d.journal.record(ctx, entry...)
 	}
 	if err != nil {
 		d.journal.warn(fmt.Errorf("the permission counts until the program ends, because it could not be saved: %w", err))

@@ -157,20 +157,16 @@ func (j *journal) closeCalls(ctx context.Context) error {
 		return err
 	}
 	var results []Entry
-	for id := j.s.Leaf(); len(results) < n; {
-		e, err := j.s.Log().Store().Get(ctx, id)
-		if err != nil {
-			return err
-		}
-		if m, err := e.Message(); err == nil {
+	err = session.Walk(ctx, j.s.Log().Store(), j.s.Leaf(), func(e *session.Entry) bool {
+		if m, err := e.Message(); err == nil && len(results) < n {
 			results = append(results, Entry{ID: e.ID, Message: m})
 		}
-		id = e.ParentID
-	}
+		return len(results) == n
+	})
 	for _, r := range slices.Backward(results) {
 		j.tell(r.ID, r.Message)
 	}
-	return nil
+	return err
 }
 
 // closeLost is closeCalls where an earlier one has failed.

@@ -238,12 +238,11 @@ func (ps *prompts) renew(ctx context.Context) error {
 	if ps.models.level != "" {
 		drafts = append(drafts, session.NewThinkingLevel(ps.models.level))
 	}
-	if entry, some, err := ps.desk.grants(); err != nil {
+	grants, err := ps.desk.grants()
+	if err != nil {
 		return err
-	} else if some {
-		drafts = append(drafts, entry)
 	}
-	ids, err := ps.journal.s.Record(context.WithoutCancel(ctx), drafts...)
+	ids, err := ps.journal.s.Record(context.WithoutCancel(ctx), append(drafts, grants...)...)
 	if err != nil {
 		return err
 	}

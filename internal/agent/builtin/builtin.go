@@ -82,10 +82,12 @@ type Set struct {
 
 	root    *os.Root
 	info    fs.FileInfo // of root
-	said    announced
-	writing sync.Mutex // one file is changed at a time
+	writing sync.Mutex  // one file is changed at a time
 	git     *files.Git
 	tools   []tool.Tool
+
+	announcing sync.Mutex
+	announced  map[string][]string // where the paths of calls led
 }
 
 // New returns the tools for a project. The folder must exist; it stays open until Close.
@@ -212,54 +214,40 @@ func oneLine(s string) string { return text.OneLine(s, maxLine) }
 // maxAnnounced is how many paths are remembered between Effect and Run.
 const maxAnnounced = 4096
 
-// announced remembers where the paths of calls led when Effect told it, for each call once, so that Run touches that
-// place or none. The zero value is ready for use.
-type announced struct {
-	mu    sync.Mutex
-	paths map[string][]string
-}
-
-func (n *announced) tell(key, abs string) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.paths == nil || len(n.paths) >= maxAnnounced {
-		n.paths = map[string][]string{} // what was forgotten has to be announced again
-	}
-	n.paths[key] = append(n.paths[key], abs)
-}
-
-// keep reports whether a path still leads where it was announced to, for one call; known is false when nothing was
-// announced. Where it led to two places, it is not known which the user agreed to.
-func (n *announced) keep(key, abs string) (same, known bool) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	all := n.paths[key]
-	same = !slices.ContainsFunc(all, func(was string) bool { return was != abs })
-	if len(all) < 2 || !same {
-		delete(n.paths, key)
-	} else {
-		n.paths[key] = all[1:]
-	}
-	return same, len(all) > 0
-}
-
-// announce is resolve for Effect.
+// announce is resolve for Effect. It remembers where the path led, for each call once, so that Run touches that place or
+// none.
 func (s *Set) announce(op, arg string) (place, error) {
 	p, err := s.resolve(op, arg)
-	if err == nil {
-		s.said.tell(op+"\x00"+arg, p.abs)
+	if err != nil {
+		return p, err
 	}
-	return p, err
+	s.announcing.Lock()
+	defer s.announcing.Unlock()
+	if s.announced == nil || len(s.announced) >= maxAnnounced {
+		s.announced = map[string][]string{} // what was forgotten has to be announced again
+	}
+	key := op + "\x00" + arg
+	s.announced[key] = append(s.announced[key], p.abs)
+	return p, nil
 }
 
 // again is resolve for Run: what leads elsewhere than Effect said is refused, and
-// what is outside and was not announced.
+// what is outside and was not announced. Where a path led to two places, it is not known which the user agreed to.
 func (s *Set) again(op, arg string) (place, error) {
 	p, err := s.resolve(op, arg)
 	if err != nil {
 		return p, err
 	}
-	same, known := s.said.keep(op+"\x00"+arg, p.abs)
+	s.announcing.Lock()
+	defer s.announcing.Unlock()
+	key := op + "\x00" + arg
+	all := s.announced[key]
+	same, known := !slices.ContainsFunc(all, func(was string) bool { return was != p.abs }), len(all) > 0
+	if len(all) < 2 || !same {
+		delete(s.announced, key)
+	} else {
+		s.announced[key] = all[1:]
+	}
 	switch {
 	case known && !same:
 		return p, &Error{Op: op, Subject: oneLine(arg), Err: files.Replaced("the path leads elsewhere than when it was looked at: to " + p.shown), Hint: "call again, if that place is meant"}

@@ -302,13 +302,8 @@ func (h *History) Restore(ctx context.Context, to string, force bool) (Restored,
 	if place < 0 {
 		return Restored{}, &Error{Op: op, Subject: to, Err: session.ErrNotFound, Hint: "take the id of a turn"}
 	}
-	type step struct {
-		path string
-		data []byte
-		mode fs.FileMode
-	}
-	var steps []step
 	var done entry
+	var contents [][]byte // after it
 	var foreign []string
 	for _, s := range net(changes, func(a at) bool { return a.nr >= place }) {
 		now, mode, err := h.look(s.first.Path)
@@ -339,17 +334,17 @@ func (h *History) Restore(ctx context.Context, to string, force bool) (Restored,
 			mode = s.first.Mode
 		}
 		done.Files = append(done.Files, Change{Path: s.first.Path, Before: id, After: s.first.Before, Mode: mode})
-		steps = append(steps, step{s.first.Path, data, mode})
+		contents = append(contents, data)
 	}
 	if len(foreign) > 0 {
 		return Restored{}, &Error{Op: op, Subject: strings.Join(foreign, ", "), Err: ErrChanged, Hint: "nothing was restored; look at it, then force it, which keeps what is there now"}
 	}
 	out := Restored{Files: []string{}}
-	if len(steps) == 0 {
+	if len(contents) == 0 {
 		return out, nil
 	}
-	for _, s := range steps {
-		out.Files = append(out.Files, s.path)
+	for _, c := range done.Files {
+		out.Files = append(out.Files, c.Path)
 	}
 	details, err := json.Marshal(done)
 	if err != nil {
@@ -359,9 +354,9 @@ func (h *History) Restore(ctx context.Context, to string, force bool) (Restored,
 	if out.ID, err = h.cfg.Append(ctx, session.NewCustomMessage(Custom, []message.Block{message.TextBlock(note)}, true, details)); err != nil {
 		return Restored{}, err
 	}
-	for _, s := range steps {
-		if err := h.write(s.path, s.data, s.mode); err != nil {
-			return out, &Error{Op: op, Subject: s.path, Err: err, Hint: "some files may be restored; try again, or restore to " + out.ID + " to take it back"}
+	for i, c := range done.Files {
+		if err := h.write(c.Path, contents[i], c.Mode); err != nil {
+			return out, &Error{Op: op, Subject: c.Path, Err: err, Hint: "some files may be restored; try again, or restore to " + out.ID + " to take it back"}
 		}
 	}
 	return out, nil

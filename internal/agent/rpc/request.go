@@ -129,13 +129,8 @@ func meant[S ~string](name S, names []S, otherwise string) string {
 
 // needed reports a member that has the tag `rpc:"needed"` and is empty.
 func needed(params reflect.Value) error {
-	for f, v := range params.Fields() {
-		if f.Anonymous {
-			if err := needed(v); err != nil {
-				return err
-			}
-		}
-		if f.Tag.Get("rpc") == "needed" && v.IsZero() {
+	for _, f := range reflect.VisibleFields(params.Type()) {
+		if f.Tag.Get("rpc") == "needed" && params.FieldByIndex(f.Index).IsZero() {
 			return badParams(fmt.Sprintf("the parameter %s is missing or empty", f.Tag.Get("json")), "clew help rpc describes the methods")
 		}
 	}
@@ -160,14 +155,10 @@ func kindOf(t reflect.Type) string {
 // fields are the names of a struct's members in JSON.
 func fields(t reflect.Type) []string {
 	var names []string
-	for i := range t.NumField() {
-		f := t.Field(i)
-		if f.Anonymous {
-			names = append(names, fields(f.Type)...)
-			continue
+	for _, f := range reflect.VisibleFields(t) {
+		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); !f.Anonymous {
+			names = append(names, name)
 		}
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		names = append(names, name)
 	}
 	return names
 }
