@@ -22,7 +22,10 @@ var builtinNames = []string{"read", "write", "edit", "bash", "grep", "find", "ls
 // conversation go to the agent in use.
 func (h *Host) builtinConfig() builtin.Config {
 	set := h.settings().Agent
-	c := builtin.Config{Dir: h.cfg.Dir, Environ: h.cfg.Environ, Recall: h.recall, Web: builtin.Web(set.WebFetch)}
+	c := builtin.Config{Dir: h.cfg.Dir, Environ: h.cfg.Environ, Web: builtin.Web(set.WebFetch)}
+	c.Recall = func(ctx context.Context, arguments json.RawMessage) (string, error) {
+		return h.Agent().Session().RecallTool(ctx, arguments)
+	}
 	if set.TaskRequests > 0 {
 		c.Task = func(ctx context.Context, call tool.Call, prompt string) (tool.Result, error) {
 			return h.Agent().Task(ctx, call, prompt)
@@ -32,11 +35,6 @@ func (h *Host) builtinConfig() builtin.Config {
 		c.Compact = func(instructions string) error { return h.Agent().CompactSoon(instructions) }
 	}
 	return c
-}
-
-// recall answers the tool recall from the session in use.
-func (h *Host) recall(ctx context.Context, arguments json.RawMessage) (string, error) {
-	return h.Agent().Session().RecallTool(ctx, arguments)
 }
 
 // shellSeconds is how long a command of the user's may run.

@@ -117,9 +117,14 @@ func unfinished(b []byte) int {
 	if bytes.HasSuffix(b, []byte("\r")) {
 		return 1
 	}
+	return half(b)
+}
+
+// half returns how many bytes at the end of b are the beginning of a character.
+func half(b []byte) int {
 	for i := 1; i < utf8.UTFMax && i <= len(b); i++ {
-		if c := b[len(b)-i]; utf8.RuneStart(c) {
-			if !utf8.FullRune(b[len(b)-i:]) {
+		if end := b[len(b)-i:]; utf8.RuneStart(end[0]) {
+			if !utf8.FullRune(end) {
 				return i
 			}
 			break

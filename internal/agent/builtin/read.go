@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"os"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/clew-dev/clew/internal/agent/files"
 	"github.com/clew-dev/clew/internal/agent/tool"
@@ -154,14 +153,7 @@ func readText(ctx context.Context, r *bufio.Reader, p place, c readCall, size in
 		shown++
 		if int64(len(line)) < length {
 			notes = append(notes, fmt.Sprintf("line %d has %d bytes, only the first %d are shown: use bash for the rest, with cut -c", n, length, len(line)))
-			for i := 1; i < utf8.UTFMax && i < len(line); i++ { // a character is not cut in half
-				if utf8.RuneStart(line[len(line)-i]) {
-					if !utf8.FullRune(line[len(line)-i:]) {
-						line = line[:len(line)-i]
-					}
-					break
-				}
-			}
+			line = line[:len(line)-half(line)]
 		}
 		good := text.Valid(string(line))
 		repaired = repaired || good != string(line)

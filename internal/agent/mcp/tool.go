@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"path"
 	"runtime"
 	"slices"
 	"strings"
@@ -95,23 +96,17 @@ var inherited = []string{
 
 // needed returns what a program gets of an environment.
 func needed(environ []string) []string {
-	equal := func(a, b string) bool { return a == b }
+	fold := func(s string) string { return s }
 	if runtime.GOOS == "windows" {
-		equal = strings.EqualFold
+		fold = strings.ToUpper
 	}
-	out := []string{}
-	for _, v := range environ {
+	return slices.DeleteFunc(append([]string{}, environ...), func(v string) bool {
 		name, _, ok := strings.Cut(v, "=")
-		if ok && slices.ContainsFunc(inherited, func(n string) bool {
-			if prefix, family := strings.CutSuffix(n, "*"); family {
-				return len(name) >= len(prefix) && equal(name[:len(prefix)], prefix)
-			}
-			return equal(n, name)
-		}) {
-			out = append(out, v)
-		}
-	}
-	return out
+		return !ok || !slices.ContainsFunc(inherited, func(n string) bool {
+			is, err := path.Match(fold(n), fold(name))
+			return is && err == nil
+		})
+	})
 }
 
 // maxName is the longest name of a tool that all providers take.

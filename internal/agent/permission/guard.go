@@ -105,7 +105,7 @@ type Guard struct {
 	where scope
 	odd   bool // the shell is not one of the family of sh
 
-	allow, ask, deny []rule // of the Config; they stay
+	rules map[Answer][]rule // of the Config; they stay
 
 	mu    sync.RWMutex
 	mode  Mode
@@ -124,19 +124,16 @@ func New(c Config) (*Guard, error) {
 	if c.Home != "" && !filepath.IsAbs(c.Home) {
 		return nil, fmt.Errorf("permissions need the absolute path of the home folder, not %q; give it, or none", c.Home)
 	}
-	g := &Guard{mode: mode, odd: c.PowerShell, where: scope{dir: vfs.Real(c.Dir), fold: runtime.GOOS == "windows" || runtime.GOOS == "darwin"}}
+	g := &Guard{mode: mode, rules: map[Answer][]rule{}, odd: c.PowerShell, where: scope{dir: vfs.Real(c.Dir), fold: runtime.GOOS == "windows" || runtime.GOOS == "darwin"}}
 	if c.Home != "" {
 		g.where.home = vfs.Real(c.Home)
 	}
 	if c.fold != nil {
 		g.where.fold = *c.fold
 	}
-	for _, l := range []struct {
-		to    *[]rule
-		texts []string
-		name  list
-	}{{&g.deny, c.Rules.Deny, denyList}, {&g.ask, c.Rules.Ask, askList}, {&g.allow, c.Rules.Allow, allowList}} {
-		if *l.to, err = compileAll(l.texts, l.name, g.where); err != nil {
+	texts := map[Answer][]string{Allow: c.Rules.Allow, Ask: c.Rules.Ask, Deny: c.Rules.Deny}
+	for _, in := range []Answer{Deny, Ask, Allow} {
+		if g.rules[in], err = compileAll(texts[in], in, g.where); err != nil {
 			return nil, err
 		}
 	}
@@ -165,7 +162,7 @@ func (g *Guard) SetMode(m Mode) error {
 // Add allows for this session what a rule says. A rule that is there already is not
 // added again.
 func (g *Guard) Add(text string) error {
-	r, err := compile(text, allowList, g.where)
+	r, err := compile(text, Allow, g.where)
 	if err != nil {
 		return err
 	}
@@ -211,12 +208,12 @@ func (q *question) decide() Decision {
 		return Decision{Answer: Deny, Reason: "plan mode is on: nothing may be changed or run, so this was not done: " + q.what() +
 			". Read and search with the tools that change nothing, then say in your answer what you would do; the user turns plan mode off"}
 	}
-	if r := q.strike(q.deny); r != nil {
+	if r := q.strike(Deny); r != nil {
 		return Decision{Answer: Deny, Rule: r.text, Reason: fmt.Sprintf(
 			"the user's rules deny %s (rule %s). Do not try it in another way; do without, or tell the user what you need", q.what(), r.text)}
 	}
 	if q.mode != ModeAll {
-		if r := q.strike(q.ask); r != nil {
+		if r := q.strike(Ask); r != nil {
 			return Decision{Answer: Ask, Rule: r.text, Reason: fmt.Sprintf("the rule %s says to ask", r.text)}
 		}
 	}
@@ -228,9 +225,9 @@ func (q *question) decide() Decision {
 
 // strike returns the first of the rules that deny or ask which is about the call, or
 // nil.
-func (q *question) strike(rules []rule) *rule {
-	for i := range rules {
-		r := &rules[i]
+func (q *question) strike(in Answer) *rule {
+	for i := range q.rules[in] {
+		r := &q.rules[in][i]
 		if r.bare(q.name) || slices.ContainsFunc(q.paths, func(p string) bool { return r.at(q.name, p) }) {
 			return r
 		}
@@ -251,7 +248,7 @@ func (q *question) commandsSeen() *seen {
 
 // eachAllow calls f with each rule that allows, until one is enough.
 func (q *question) eachAllow(enough func(*rule) bool) *rule {
-	for _, rules := range [][]rule{q.allow, q.added} {
+	for _, rules := range [][]rule{q.rules[Allow], q.added} {
 		for i := range rules {
 			if enough(&rules[i]) {
 				return &rules[i]
@@ -343,7 +340,7 @@ func (q *question) run() Decision {
 	if d.Answer == Allow || bare == nil && q.mode != ModeAll {
 		return d
 	}
-	if !q.commandsSeen().whole && slices.ContainsFunc(q.deny, func(r rule) bool { return r.commands(q.name, q.e) }) {
+	if !q.commandsSeen().whole && slices.ContainsFunc(q.rules[Deny], func(r rule) bool { return r.commands(q.name, q.e) }) {
 		return Decision{Answer: Ask, Reason: "not every command in it can be seen, so it is not known whether a rule denies it"}
 	}
 	if bare != nil {

@@ -28,7 +28,7 @@ func hasWild(name string) bool { return strings.ContainsAny(name, "*?") }
 
 // places returns what a pattern stands for. It is one place, or two where a link
 // leads from the one to the other.
-func (s scope) places(pattern string, in list) ([]place, error) {
+func (s scope) places(pattern string, in Answer) ([]place, error) {
 	p, err := s.parse(pattern)
 	if err != nil {
 		return nil, err
@@ -36,7 +36,7 @@ func (s scope) places(pattern string, in list) ([]place, error) {
 	// The paths of calls have no links in them. What a rule denies is denied under both
 	// names. But a rule that allows a part of the project does not allow what a link
 	// there points to: whoever wrote the project made it.
-	stop := func(real string) bool { return in == allowList && inside(slashed(s.dir), real) }
+	stop := func(real string) bool { return in == Allow && inside(slashed(s.dir), real) }
 	found := []place{p}
 	if real := p.real(stop); real.base != p.base {
 		found = append(found, real)
@@ -50,7 +50,7 @@ func (s scope) places(pattern string, in list) ([]place, error) {
 				re += "/" + expr(name, "[^/]", "[^/]")
 			}
 		}
-		if s.fold && in != allowList {
+		if s.fold && in != Allow {
 			re = "(?i:" + re + ")"
 		}
 		found[i].re = whole(re)

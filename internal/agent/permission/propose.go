@@ -40,7 +40,7 @@ func (g *Guard) Propose(name string, e tool.Effect) (exact, like []string) {
 func (q *question) working(rules []string) []string {
 	more := *q
 	for _, text := range rules {
-		r, err := compile(text, allowList, q.where)
+		r, err := compile(text, Allow, q.where)
 		if err != nil {
 			return nil
 		}

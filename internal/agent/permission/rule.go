@@ -27,15 +27,6 @@ type Rules struct {
 	Deny  []string `json:"deny,omitempty"`
 }
 
-// list names one of the lists of Rules.
-type list string
-
-const (
-	allowList list = "allow"
-	askList   list = "ask"
-	denyList  list = "deny"
-)
-
 // A rule is one rule, ready to be held against calls.
 type rule struct {
 	text    string
@@ -97,7 +88,7 @@ func isNameRune(r rune) bool {
 func shown(s string) string { return strconv.Quote(display(s)) }
 
 // compile makes a rule ready for a list.
-func compile(text string, in list, where scope) (rule, error) {
+func compile(text string, in Answer, where scope) (rule, error) {
 	name, pattern, has, err := split(text)
 	if err != nil {
 		return rule{}, err
@@ -108,7 +99,7 @@ func compile(text string, in list, where scope) (rule, error) {
 	case name == Shell && pattern == "*":
 		r.pattern = false
 	case name == Shell:
-		if in == allowList && strings.HasPrefix(pattern, "*") {
+		if in == Allow && strings.HasPrefix(pattern, "*") {
 			err = errors.New("it would allow any command that has an argument to its liking; begin with the name of a command, or write bash alone for all")
 		}
 		r.command, r.lines = pattern, whole(expr(pattern, ".", `\?`))
@@ -124,7 +115,7 @@ func compile(text string, in list, where scope) (rule, error) {
 	return r, nil
 }
 
-func compileAll(texts []string, in list, where scope) ([]rule, error) {
+func compileAll(texts []string, in Answer, where scope) ([]rule, error) {
 	var out []rule
 	for _, text := range texts {
 		r, err := compile(text, in, where)
@@ -257,7 +248,7 @@ func (g *Guard) Restore(s State) error {
 	if err != nil {
 		return err
 	}
-	added, err := compileAll(s.Allow, allowList, g.where)
+	added, err := compileAll(s.Allow, Allow, g.where)
 	if err != nil {
 		return err
 	}

@@ -20,6 +20,7 @@ import (
 	"io/fs"
 	"reflect"
 
+	"github.com/clew-dev/clew/internal/jsonx"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/model"
 )
@@ -129,23 +130,15 @@ const (
 
 // OutcomeOf returns the outcome that the details of a result have, "" for none.
 func OutcomeOf(details json.RawMessage) Outcome {
-	var d Details
-	_ = json.Unmarshal(details, &d) // details may be of any form
-	return d.Outcome
+	return Outcome(jsonx.StringAt(jsonx.One(details), "outcome")) // details may be of any form
 }
 
 // WithOutcome returns the details of a result with an outcome.
 func WithOutcome(details json.RawMessage, o Outcome) json.RawMessage {
-	all := map[string]json.RawMessage{}
-	if json.Unmarshal(details, &all) != nil || all == nil {
-		all = map[string]json.RawMessage{} // what is no object has no place beside it
+	if !jsonx.IsObject(jsonx.One(details)) {
+		return Details{Outcome: o}.JSON() // what is no object has no place beside it
 	}
-	all["outcome"], _ = json.Marshal(o)
-	data, err := json.Marshal(all)
-	if err != nil {
-		return Details{Outcome: o}.JSON()
-	}
-	return data
+	return jsonx.Set(details, "outcome", jsonx.Quote(string(o)))
 }
 
 // Todo is something to be done.
