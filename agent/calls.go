@@ -56,8 +56,7 @@ func (c *call) shown() ToolCall {
 
 // refuse makes it a call that is not run, for what the model is told.
 func (c *call) refuse(outcome tool.Outcome, format string, args ...any) *call {
-	r := failed(format, args...)
-	r.Details = tool.Details{Outcome: outcome}.JSON()
+	r := failed(format, args...).With(tool.Details{Outcome: outcome})
 	c.refused = &r
 	return c
 }

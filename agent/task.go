@@ -79,7 +79,6 @@ func (a *Agent) Task(ctx context.Context, c tool.Call, prompt string) (tool.Resu
 	if len(answer) > taskAnswer {
 		answer = strings.ToValidUTF8(answer[:taskAnswer], "") + "\n[the answer is longer]"
 	}
-	r := tool.Result{Details: tool.Details{Session: cfg.File}.JSON(), IsError: end.Outcome != OutcomeDone}
 	switch end.Outcome {
 	case OutcomeDone:
 	case OutcomeLimit:
@@ -87,7 +86,8 @@ func (a *Agent) Task(ctx context.Context, c tool.Call, prompt string) (tool.Resu
 	default:
 		answer = fmt.Sprintf("The task was not done: %s. What was said last: %s", cmp.Or(end.Error, string(end.Outcome)), answer)
 	}
-	r.Content = tool.Text(answer).Content
+	r := tool.Text(answer).With(tool.Details{Session: cfg.File})
+	r.IsError = end.Outcome != OutcomeDone
 	return r, nil
 }
 

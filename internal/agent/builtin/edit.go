@@ -83,8 +83,7 @@ func (s *Set) edit(ctx context.Context, p place, args editCall, c tool.Call) (r 
 		if e := (*editError)(nil); errors.As(err, &e) {
 			return nil, &Error{Op: "edit", Subject: p.shown, Err: e, Hint: e.hint + "; nothing was changed"}
 		}
-		r = tool.Text(fmt.Sprintf("Edited %s: %s, at %s", p.shown, text.Counted(len(args.Edits), "edit"), lineList(lines)))
-		r.Details = tool.Details{Diff: files.Diff(p.shown, before, after, false)}.JSON()
+		r = tool.Text(fmt.Sprintf("Edited %s: %s, at %s", p.shown, text.Counted(len(args.Edits), "edit"), lineList(lines))).With(tool.Details{Diff: files.Diff(p.shown, before, after, false)})
 		return after, err
 	})
 	return r, err
@@ -342,7 +341,7 @@ func (s *Set) write(ctx context.Context, p place, args writeCall, c tool.Call) (
 			r = tool.Text(fmt.Sprintf("Overwrote %s; the file was there before, with %d bytes", size, old.Size()))
 		}
 		if old == nil || before != nil {
-			r.Details = tool.Details{Diff: files.Diff(p.shown, before, content, old == nil)}.JSON()
+			r = r.With(tool.Details{Diff: files.Diff(p.shown, before, content, old == nil)})
 		}
 		return content, nil
 	})

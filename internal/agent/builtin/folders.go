@@ -72,9 +72,7 @@ func (s *Set) list(_ context.Context, p place, c listCall, _ tool.Call) (tool.Re
 	if len(list) > c.Limit {
 		more = fmt.Sprintf("%d of %d names; give a larger limit for the rest", c.Limit, len(list))
 	}
-	r := tool.Text(strings.Join(names, "\n") + note(more))
-	r.Details = tool.Details{Truncated: more != ""}.JSON()
-	return r, nil
+	return tool.Text(strings.Join(names, "\n") + note(more)).With(tool.Details{Truncated: more != ""}), nil
 }
 
 var errNotFolder = errors.New("it is a file, not a folder")
@@ -160,9 +158,7 @@ func (s *Set) find(ctx context.Context, p place, c findCall, _ tool.Call) (tool.
 	if len(found) == 0 {
 		text = "Nothing found: no name matches " + oneName(string(c.Pattern))
 	}
-	r := tool.Text(text + note(more, t.rest()))
-	r.Details = tool.Details{Truncated: more != "" || t.full}.JSON()
-	return r, nil
+	return tool.Text(text + note(more, t.rest())).With(tool.Details{Truncated: more != "" || t.full}), nil
 }
 
 // maxSeen is how many files and folders one call looks at at most.

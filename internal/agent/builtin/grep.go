@@ -137,9 +137,7 @@ func (s *Set) grep(ctx context.Context, p place, c grepCall, _ tool.Call) (tool.
 		}
 		notes = append(notes, text.Counted(h.secret, "file")+were+" passed over, for there may be keys and passwords; to search one give it as the path")
 	}
-	r := tool.Text(found + note(append(notes, t.rest())...))
-	r.Details = tool.Details{Truncated: h.more || t.full}.JSON()
-	return r, nil
+	return tool.Text(found + note(append(notes, t.rest())...)).With(tool.Details{Truncated: h.more || t.full}), nil
 }
 
 // search searches one file.

@@ -175,9 +175,7 @@ func readText(ctx context.Context, r *bufio.Reader, p place, c readCall, size in
 	if repaired {
 		notes = append(notes, "bytes that are no UTF-8 are shown as \uFFFD")
 	}
-	res := tool.Text(out.String() + note(notes...))
-	res.Details = tool.Details{Truncated: more}.JSON()
-	return res, nil
+	return tool.Text(out.String() + note(notes...)).With(tool.Details{Truncated: more}), nil
 }
 
 func (s *Set) recallTool() tool.Tool {

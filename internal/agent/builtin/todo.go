@@ -49,9 +49,7 @@ func (s *Set) todoTool() tool.Tool {
 			return tool.Effect{Kind: tool.Read, Line: "todo: " + todoLine(todos)}, nil
 		},
 		run: func(_ context.Context, todos []tool.Todo, _ tool.Call) (tool.Result, error) {
-			r := tool.Text("The list is kept: " + todoLine(todos) + ".")
-			r.Details = tool.Details{Todos: todos}.JSON()
-			return r, nil
+			return tool.Text("The list is kept: " + todoLine(todos) + ".").With(tool.Details{Todos: todos}), nil
 		},
 	}
 }

@@ -39,10 +39,7 @@ type rule struct {
 
 // split takes a rule apart.
 func split(text string) (name, pattern string, has bool, err error) {
-	fail := func(why string) (string, string, bool, error) {
-		return "", "", false, fmt.Errorf("rule %s: %s", shown(text), why)
-	}
-	text = strings.TrimSpace(text)
+	fail := func(why string) (string, string, bool, error) { return "", "", false, errors.New(why) }
 	switch {
 	case text == "":
 		return fail("it is empty; write the name of a tool, or tool(pattern)")
@@ -60,7 +57,9 @@ func split(text string) (name, pattern string, has bool, err error) {
 	if name == "" {
 		return fail("it has no tool before the (; write tool(pattern), or *(pattern) for all tools")
 	}
-	if strings.ContainsFunc(name, func(r rune) bool { return !isNameRune(r) }) {
+	if strings.ContainsFunc(name, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_-.*", r)
+	}) {
 		return fail(fmt.Sprintf("%s is not the name of a tool: names have letters, digits, _, -, . and, for any characters, *", shown(name)))
 	}
 	if !has {
@@ -80,22 +79,16 @@ func split(text string) (name, pattern string, has bool, err error) {
 	return name, pattern, true, nil
 }
 
-func isNameRune(r rune) bool {
-	return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("_-.*", r)
-}
-
 // shown returns a text for an error, short and in quotes.
 func shown(s string) string { return strconv.Quote(display(s)) }
 
 // compile makes a rule ready for a list.
 func compile(text string, in Answer, where scope) (rule, error) {
+	text = strings.TrimSpace(text)
 	name, pattern, has, err := split(text)
-	if err != nil {
-		return rule{}, err
-	}
-	r := rule{text: strings.TrimSpace(text), tools: whole(expr(name, ".", "")), pattern: has}
+	r := rule{text: text, tools: whole(expr(name, ".", "")), pattern: has}
 	switch {
-	case !has:
+	case err != nil || !has:
 	case name == Shell && pattern == "*":
 		r.pattern = false
 	case name == Shell:
@@ -110,7 +103,7 @@ func compile(text string, in Answer, where scope) (rule, error) {
 		r.places, err = where.places(pattern, in)
 	}
 	if err != nil {
-		return rule{}, fmt.Errorf("rule %s: %w", shown(r.text), err)
+		return rule{}, fmt.Errorf("rule %s: %w", shown(text), err)
 	}
 	return r, nil
 }

@@ -80,6 +80,12 @@ type Result struct {
 // Text returns a result of one text.
 func Text(s string) Result { return Result{Content: []message.Block{message.TextBlock(s)}} }
 
+// With returns the result with details.
+func (r Result) With(d Details) Result {
+	r.Details = d.JSON()
+	return r
+}
+
 // Kind says what kind of thing a call does.
 type Kind string
 
