@@ -32,23 +32,15 @@ func (h *Host) store(ctx context.Context, path string) (session.Store, error) {
 		if err != nil {
 			return nil, err
 		}
-		return opened(database.Open(ctx, at.Login(h.db), postgres.Options{Program: program}))
+		return database.Open(ctx, at.Login(h.db), postgres.Options{Program: program})
 	case path != "":
-		return opened(jsonl.Open(ctx, path, jsonl.Options{Program: program}))
+		return jsonl.Open(ctx, path, jsonl.Options{Program: program})
 	case c.Memory:
 		return nil, nil
 	case h.db != nil:
-		return opened(database.Create(ctx, *h.db, home.NewHeader(c.Dir, c.Clock, c.NewID), postgres.Options{Program: program}))
+		return database.Create(ctx, *h.db, home.NewHeader(c.Dir, c.Clock, c.NewID), postgres.Options{Program: program})
 	}
-	return opened(c.Home.Create(ctx, c.Dir, c.Clock, c.NewID, jsonl.Options{Program: program}))
-}
-
-// opened keeps a nil pointer from becoming an interface that is not nil.
-func opened[S session.Store](s S, err error) (session.Store, error) {
-	if err != nil {
-		return nil, err
-	}
-	return s, nil
+	return c.Home.Create(ctx, c.Dir, c.Clock, c.NewID, jsonl.Options{Program: program})
 }
 
 // beside is what belongs to a session in a database and is not in it: large output, where the setting says; and the

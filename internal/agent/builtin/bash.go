@@ -104,7 +104,10 @@ func (s *Set) recorded(ctx context.Context, c tool.Call, command string, timeout
 	r, err := s.bash(ctx, command, timeout, c.Output)
 	ctx = context.WithoutCancel(ctx) // what was changed was changed
 	changes, gitErr := s.git.Changes(ctx, before)
-	if gitErr = errors.Join(gitErr, record(ctx, c, changes...)); gitErr != nil && c.Output != nil {
+	if len(changes) > 0 {
+		gitErr = c.Record(ctx, changes...)
+	}
+	if gitErr != nil && c.Output != nil {
 		c.Output("\nWhat this command changed can't be taken back: " + gitErr.Error() + "\n")
 	}
 	return r, err

@@ -112,8 +112,10 @@ func (s *Set) change(ctx context.Context, p place, c tool.Call, make func(before
 	if old != nil {
 		change.Mode = old.Mode().Perm()
 	}
-	if err := record(ctx, c, change); err != nil {
-		return err
+	if c.Record != nil {
+		if err := c.Record(ctx, change); err != nil {
+			return err
+		}
 	}
 	return h.Replace(ctx, after, old)
 }
@@ -311,14 +313,6 @@ func (s *Set) present(p place) (data []byte, made bool, err error) {
 	defer h.Close()
 	data, info, err := h.Whole()
 	return data, info == nil, err
-}
-
-// record keeps a change before it is made, where somebody keeps changes.
-func record(ctx context.Context, c tool.Call, changes ...tool.Change) error {
-	if c.Record == nil || len(changes) == 0 {
-		return nil
-	}
-	return c.Record(ctx, changes...)
 }
 
 func (s *Set) write(ctx context.Context, p place, args writeCall, c tool.Call) (r tool.Result, err error) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/clew-dev/clew/internal/agent/tool"
+	"github.com/clew-dev/clew/internal/text"
 )
 
 // Propose returns rules that allow a call that is asked: for the user to choose. Those of
@@ -167,17 +168,17 @@ func likeIt(c command) (string, bool) {
 
 var (
 	// lookers are commands that look at what their arguments name.
-	lookers = set(`ls cat head tail wc grep pwd echo which stat file cmp cut tr basename dirname realpath readlink
-		du df nl uname whoami id true false sleep cd md5sum sha1sum sha256sum gofmt pytest`)
+	lookers = text.Words(`ls cat head tail wc grep pwd echo which stat file cmp cut tr basename dirname realpath readlink
+		du df nl uname whoami id true false sleep cd md5sum sha1sum sha256sum gofmt pytest`)()
 	// verbs are the second words of commands that say what these do.
 	verbs = map[string]map[string]bool{
-		"go":     set("test build vet list doc version fmt"),
-		"git":    set("status diff log show add commit branch blame rev-parse ls-files"),
-		"npm":    set("test ls view outdated"),
-		"cargo":  set("test build check clippy fmt tree"),
-		"docker": set("ps images logs"),
-		"pip":    set("list show"),
+		"go":     text.Words("test build vet list doc version fmt")(),
+		"git":    text.Words("status diff log show add commit branch blame rev-parse ls-files")(),
+		"npm":    text.Words("test ls view outdated")(),
+		"cargo":  text.Words("test build check clippy fmt tree")(),
+		"docker": text.Words("ps images logs")(),
+		"pip":    text.Words("list show")(),
 	}
 	// runners run what their input or their arguments say, as wrappers and shells do.
-	runners = set("eval trap source . python python3 pypy node bun deno perl ruby php awk sed psql mysql sqlite3 ssh make tee")
+	runners = text.Words("eval trap source . python python3 pypy node bun deno perl ruby php awk sed psql mysql sqlite3 ssh make tee")()
 )

@@ -388,7 +388,8 @@ func isFlag(w, flags string) bool {
 // hazards are the flags that make a command write, delete or run something; by its name,
 // or its name and second word.
 var hazards = sync.OnceValue(func() map[string]string {
-	m := map[string]string{
+	m := map[string]string{}
+	for names, flags := range map[string]string{
 		"git":        "O --output --output-directory --ext-diff --textconv --exec --extcmd --upload-pack --receive-pack --open-files-in-pager --config --template",
 		"git branch": "d D m M c C f u --delete --move --copy --force --edit-description --set-upstream-to --unset-upstream",
 		"git tag":    "d f --delete --force", "git add": "f e --force --edit", "git commit": "--amend", "git rebase": "x", "git clone": "c u",
@@ -396,9 +397,9 @@ var hazards = sync.OnceValue(func() map[string]string {
 		"git archive": "o", "git format-patch": "o", "git difftool": "x",
 		"go": `-exec -toolexec -vettool -o -c -modfile -overlay -coverprofile -cpuprofile -memprofile -blockprofile -mutexprofile -trace -outputdir
 			-pkgdir -ldflags -gcflags -asmflags -gccgoflags -compiler -fix -w`,
-		"find": "-delete -exec -execdir -ok -okdir -fprint -fprint0 -fprintf -fls -files0-from",
-		"fd":   "x X --exec --exec-batch", "fdfind": "x X --exec --exec-batch",
-		"sort": "o T --output --temporary-directory --compress-program --files0-from", "wc": "--files0-from", "du": "--files0-from",
+		"find":      "-delete -exec -execdir -ok -okdir -fprint -fprint0 -fprintf -fls -files0-from",
+		"fd,fdfind": "x X --exec --exec-batch",
+		"sort":      "o T --output --temporary-directory --compress-program --files0-from", "wc": "--files0-from", "du": "--files0-from",
 		"tar": `I F P --to-command --use-compress-program --checkpoint-action --info-script --new-volume-script --rsh-command --rmt-command
 			--absolute-names --remove-files --files-from T`,
 		"rg": "z --pre --hostname-bin --search-zip", "sed": "i f --in-place --file",
@@ -409,19 +410,16 @@ var hazards = sync.OnceValue(func() map[string]string {
 		"pip": "--log --python", "docker": "H --host --config",
 		"curl":  "o O K T c D --output --output-dir --remote-name --remote-name-all --config --upload-file --cookie-jar --dump-header --trace --trace-ascii --libcurl --stderr",
 		"rsync": "e --rsh --rsync-path --delete --remove-source-files --log-file", "ssh": "o F", "scp": "o F S", "zip": "T TT", "man": "P H --pager --html",
-		"perl": "e E i x", "ruby": "e r i", "php": "r B R E", "printf": "v",
+		"perl": "e E i x", "ruby": "e r i", "php": "r B R E", "printf": "v", "python,python3,pypy": "c",
+		"node,bun,deno":     "e p r --eval --print --require --import --loader --experimental-loader",
+		"npm,pnpm,yarn,npx": "--script-shell --node-options --prefix --userconfig --globalconfig --call c",
+	} {
+		for name := range strings.SplitSeq(names, ",") {
+			m[name] = flags
+		}
 	}
 	for name := range shells {
 		m[name] = "c s --command --rcfile --init-file"
-	}
-	for name := range strings.FieldsSeq("python python3 pypy") {
-		m[name] = "c"
-	}
-	for name := range strings.FieldsSeq("node bun deno") {
-		m[name] = "e p r --eval --print --require --import --loader --experimental-loader"
-	}
-	for name := range strings.FieldsSeq("npm pnpm yarn npx") {
-		m[name] = "--script-shell --node-options --prefix --userconfig --globalconfig --call c"
 	}
 	return m
 })

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/clew-dev/clew/internal/text"
 )
 
 // seen is what can be seen of the commands that a line may run: for rules that deny
@@ -229,23 +231,15 @@ func isAssignment(w string) bool {
 	return ok && syntax.ValidName(name)
 }
 
-func set(names string) map[string]bool {
-	m := map[string]bool{}
-	for name := range strings.FieldsSeq(names) {
-		m[name] = true
-	}
-	return m
-}
-
 var (
 	// openers stand before a command.
-	openers = set("if then elif else while until do ! time coproc")
+	openers = text.Words("if then elif else while until do ! time coproc")()
 	// shells run a command line: sh -c '…'.
-	shells = set("sh bash dash zsh ksh ash mksh fish su rbash")
+	shells = text.Words("sh bash dash zsh ksh ash mksh fish su rbash")()
 	// wrappers run the command that their arguments are.
-	wrappers = set(`sudo doas env command builtin exec nohup nice ionice time timeout gtimeout xargs parallel setsid stdbuf unbuffer
-		busybox watch strace ltrace chroot flock script caffeinate unshare nsenter firejail systemd-run runuser pkexec chrt taskset setarch`)
-	finds = set("find fd fdfind")
+	wrappers = text.Words(`sudo doas env command builtin exec nohup nice ionice time timeout gtimeout xargs parallel setsid stdbuf unbuffer
+		busybox watch strace ltrace chroot flock script caffeinate unshare nsenter firejail systemd-run runuser pkexec chrt taskset setarch`)()
+	finds = text.Words("find fd fdfind")()
 	// finders are the options of finds before a command.
-	finders = set("-exec -execdir -ok -okdir -x -X --exec --exec-batch")
+	finders = text.Words("-exec -execdir -ok -okdir -x -X --exec --exec-batch")()
 )
