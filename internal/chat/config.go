@@ -7,6 +7,7 @@
 package chat
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"time"
@@ -98,10 +99,7 @@ func (c Config) withDefaults() (_ Config, err error) {
 // mode is that of the flag or of the environment, which counts before what a session
 // remembers; "" where neither says one.
 func (c *Config) mode() permission.Mode {
-	if m := c.Flags["mode"]; m != "" {
-		return permission.Mode(m)
-	}
-	return permission.Mode(c.getenv("CLEW_MODE"))
+	return permission.Mode(cmp.Or(c.Flags["mode"], c.getenv("CLEW_MODE")))
 }
 
 // ConfigError says that something in a Config can't be.

@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -22,40 +23,35 @@ const summarizerSame = "same"
 // modelOf returns the model that answers at first: that of the flag, else that of the
 // session, else that of the settings or the environment.
 func (h *Host) modelOf(ctx context.Context, u *used, file session.Store, flags bool) (model.Model, model.Reasoning, error) {
-	set := h.settings()
-	reasoning := set.Reasoning
-	named := flags && h.cfg.Flags["model"] != ""
+	reasoning, name := h.settings().Reasoning, ""
 	if file != nil && !u.fresh {
-		name, level, err := modelIn(ctx, file)
+		last, level, err := modelIn(ctx, file)
 		if err != nil {
 			return nil, "", err
 		}
 		if r, err := model.ParseReasoning(level); err == nil {
 			reasoning = r
 		}
-		if name != "" && !named {
-			m, err := h.openModel(name)
-			if err == nil {
-				return m, h.reasoning(reasoning, flags), nil
-			}
-			other, ownErr := h.ownModel()
-			if ownErr != nil {
-				return nil, "", err
-			}
-			i := other.Info()
-			u.notes = append(u.notes, fmt.Errorf("the session's model can't answer (%w), so %s/%s does", err, i.Provider, i.Model))
-			return other, h.reasoning(reasoning, flags), nil
-		}
+		name = last
 	}
-	m, err := h.ownModel()
-	return m, h.reasoning(reasoning, flags), err
-}
-
-func (h *Host) reasoning(r model.Reasoning, flags bool) model.Reasoning {
-	if flags && h.cfg.Reasoning != "" {
-		return h.cfg.Reasoning
+	if flags {
+		reasoning = cmp.Or(h.cfg.Reasoning, reasoning)
 	}
-	return r
+	if name == "" || flags && h.cfg.Flags["model"] != "" {
+		m, err := h.ownModel()
+		return m, reasoning, err
+	}
+	m, err := h.openModel(name)
+	if err == nil {
+		return m, reasoning, nil
+	}
+	other, ownErr := h.ownModel()
+	if ownErr != nil {
+		return nil, "", err
+	}
+	i := other.Info()
+	u.notes = append(u.notes, fmt.Errorf("the session's model can't answer (%w), so %s/%s does", err, i.Provider, i.Model))
+	return other, reasoning, nil
 }
 
 // modelIn is the model and the level of reasoning at the leaf of a session.

@@ -175,7 +175,7 @@ func (h *Host) agentConfig(ctx context.Context, u *used, store session.Store, fl
 		Model: m, Reasoning: reasoning, Find: func(_ context.Context, name string) (model.Model, error) { return h.openModel(name) },
 		Windows: h.windows, Interactive: h.cfg.Interactive, System: h.cfg.System, Place: h.place, Rules: h.rules,
 		MaxRequests: cmp.Or(h.cfg.MaxRequests, set.Agent.MaxTurns), TaskRequests: set.Agent.TaskRequests,
-		Retries: maxTries - 1, Background: background(set.Agent.Background),
+		Retries: maxTries - 1, Background: cmp.Or(set.Agent.Background, -1), // 0 is never here, and the default there
 		Idle: set.Agent.Idle, ToolOutput: set.Agent.ToolOutput, Shell: h.shell, Tools: h.tools(),
 		Clock: h.cfg.Clock, NewID: h.cfg.NewID, Sleep: h.cfg.Sleep,
 		Events: func(e agent.Event) { h.tell(u, e) },
@@ -195,14 +195,6 @@ func (h *Host) agentConfig(ctx context.Context, u *used, store session.Store, fl
 		return now
 	})
 	return c, err
-}
-
-// background is the share as package agent has it: 0 stands for its default there.
-func background(share float64) float64 {
-	if share == 0 {
-		return -1
-	}
-	return share
 }
 
 func (h *Host) newGuard() (*permission.Guard, error) {
