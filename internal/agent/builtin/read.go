@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/clew-dev/clew/internal/agent/files"
@@ -23,8 +24,7 @@ import (
 
 // What one call of read brings at most.
 const (
-	readBytes  = 256 << 10 // of text
-	imageBytes = 5 << 20   // of an image
+	readBytes = 256 << 10 // of text
 	// countBytes is up to which size of a file its lines are counted.
 	countBytes = 64 << 20
 )
@@ -72,8 +72,7 @@ func (s *Set) read(ctx context.Context, p place, c readCall, _ tool.Call) (tool.
 		return tool.Result{}, err
 	}
 	kind := http.DetectContentType(head)
-	switch kind {
-	case "image/png", "image/jpeg", "image/gif", "image/webp":
+	if slices.Contains(tool.ImageTypes, kind) {
 		return readImage(f, p, kind, info.Size())
 	}
 	if binary(head) {
@@ -85,16 +84,16 @@ func (s *Set) read(ctx context.Context, p place, c readCall, _ tool.Call) (tool.
 var errNoFolder = errors.New("it is a file, and the path names a folder: it ends with a slash")
 
 func readImage(f *os.File, p place, kind string, size int64) (tool.Result, error) {
-	if size > imageBytes {
+	if size > tool.MaxImage {
 		return tool.Result{}, &Error{
-			Op: "read", Subject: p.shown, Err: fmt.Errorf("the image has %d bytes, and at most %d can be shown", size, imageBytes),
+			Op: "read", Subject: p.shown, Err: fmt.Errorf("the image has %d bytes, and at most %d can be shown", size, tool.MaxImage),
 			Hint: "make a smaller one with bash",
 		}
 	}
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return tool.Result{}, err
 	}
-	data, err := io.ReadAll(io.LimitReader(f, imageBytes))
+	data, err := io.ReadAll(io.LimitReader(f, tool.MaxImage))
 	if err != nil {
 		return tool.Result{}, err
 	}

@@ -55,9 +55,9 @@ func newServer(name string, cfg settings.MCPServer, c *Config, life context.Cont
 // link is a connection to a server.
 type link struct {
 	session  *sdk.ClientSession
-	proc     *process     // of a command
-	client   *http.Client // of a url
-	cut      func()       // ends all requests of the client
+	proc     *process // of a command
+	kill     func()   // ends the connection at once
+	free     func()   // gives back what it needed
 	recorder *recorder
 	secrets  []string
 	ended    chan struct{} // closed when the session has ended
@@ -89,7 +89,7 @@ func (s *server) wait() time.Duration { return cmp.Or(s.cfg.Timeout, waitToConne
 
 // dial connects. listing says that the tools will be asked for.
 func (s *server) dial(ctx context.Context, listing bool) (*link, error) {
-	l := &link{recorder: &recorder{shut: !listing}, ended: make(chan struct{})}
+	l := &link{recorder: &recorder{shut: !listing}, ended: make(chan struct{}), free: func() {}}
 	transport, err := s.transport(l)
 	if err != nil {
 		return nil, s.explain(ctx, l, err)
@@ -135,7 +135,11 @@ func (s *server) transport(l *link) (sdk.Transport, error) {
 			cut()
 			return nil, err
 		}
-		l.client, l.cut = client, cut
+		l.kill = cut
+		l.free = func() {
+			cut()
+			client.CloseIdleConnections()
+		}
 		// The stream of what the server says unasked is not opened: nobody listens.
 		return &sdk.StreamableClientTransport{Endpoint: s.cfg.URL, HTTPClient: client, DisableStandaloneSSE: true, MaxEventSize: maxMessage}, nil
 	}
@@ -153,6 +157,8 @@ func (s *server) transport(l *link) (sdk.Transport, error) {
 	if l.proc, err = start(cmd); err != nil {
 		return nil, err
 	}
+	l.kill = l.proc.kill
+	l.free = func() { _ = l.proc.out.Close() }
 	return &sdk.IOTransport{Reader: l.recorder.on(l.proc.out), Writer: nopClose{l.proc.in}, MaxLineLength: maxMessage}, nil
 }
 
@@ -254,16 +260,6 @@ func (l *link) call(ctx context.Context, p *sdk.CallToolParams) (*sdk.CallToolRe
 	return l.session.CallTool(ctx, p)
 }
 
-// kill ends the connection at once.
-func (l *link) kill() {
-	if l.proc != nil {
-		l.proc.kill()
-	}
-	if l.client != nil {
-		l.cut()
-	}
-}
-
 // close ends the connection and the program.
 func (l *link) close() {
 	if l.proc != nil {
@@ -274,13 +270,7 @@ func (l *link) close() {
 		_ = l.session.Close()
 		late.Stop()
 	}
-	if l.proc != nil {
-		_ = l.proc.out.Close()
-	}
-	if l.client != nil {
-		l.cut()
-		l.client.CloseIdleConnections()
-	}
+	l.free()
 }
 
 // close ends what there is.
@@ -291,7 +281,7 @@ func (s *server) close() {
 	if s.link == nil {
 		return
 	}
-	if s.link.client != nil && s.calls.Load() > 0 {
+	if s.link.proc == nil && s.calls.Load() > 0 {
 		// The SDK tells the server beside us that a call is cancelled. Who is not told
 		// goes on.
 		time.Sleep(grace / 2)

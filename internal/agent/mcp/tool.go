@@ -140,13 +140,6 @@ func plainName(s string) string {
 	}, s)
 }
 
-// maxImage is the largest image that providers take, in bytes. One that is larger would
-// make every later request invalid.
-const maxImage = 5 << 20
-
-// imageTypes are the images that all providers take.
-var imageTypes = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
-
 // result makes of a server's answer what the model reads. What can't be shown to a model
 // is named, so that it knows that there was something.
 func result(res *sdk.CallToolResult) (tool.Result, error) {
@@ -195,7 +188,7 @@ func resource(r *sdk.ResourceContents) message.Block {
 		return message.TextBlock("")
 	case len(r.Blob) == 0:
 		return message.TextBlock("[" + oneLine(r.URI) + "]\n" + text.Valid(r.Text))
-	case slices.Contains(imageTypes, http.DetectContentType(r.Blob)):
+	case slices.Contains(tool.ImageTypes, http.DetectContentType(r.Blob)):
 		return image(r.Blob)
 	}
 	return note("%s of type %s, %d bytes, which can't be shown", r.URI, r.MIMEType, len(r.Blob))
@@ -206,9 +199,9 @@ func resource(r *sdk.ResourceContents) message.Block {
 func image(data []byte) message.Block {
 	kind := http.DetectContentType(data)
 	switch {
-	case !slices.Contains(imageTypes, kind):
+	case !slices.Contains(tool.ImageTypes, kind):
 		return note("an image of a kind that models don't take, %d bytes", len(data))
-	case len(data) > maxImage:
+	case len(data) > tool.MaxImage:
 		return note("an image of %d bytes, which is more than models take", len(data))
 	}
 	return message.ImageBlock(kind, base64.StdEncoding.EncodeToString(data))

@@ -77,6 +77,13 @@ type Result struct {
 	Details json.RawMessage
 }
 
+// ImageTypes are the images that all providers take.
+var ImageTypes = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
+
+// MaxImage is the largest image that providers take, in bytes. One that is larger would
+// make every later request invalid.
+const MaxImage = 5 << 20
+
 // Text returns a result of one text.
 func Text(s string) Result { return Result{Content: []message.Block{message.TextBlock(s)}} }
 
