@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/clew-dev/clew/message"
@@ -31,9 +32,10 @@ type Model struct {
 	clock func() time.Time
 	name  string // that its calls begin with
 
-	mu    sync.Mutex
-	calls int
-	last  string // the request before this one, as it was sent
+	calls atomic.Int64
+
+	mu   sync.Mutex
+	last string // the request before this one, as it was sent
 }
 
 // NewModel returns a model that takes so much time for each word, on a clock; nil is time.Now.
@@ -95,7 +97,7 @@ func (m *Model) answer(ctx context.Context, op string, r *model.Request, on func
 		blocks = append(blocks, message.TextBlock(s.text))
 	}
 	for _, c := range s.calls {
-		blocks = append(blocks, message.ToolCallBlock(m.nextID(), c.tool, c.arguments()))
+		blocks = append(blocks, message.ToolCallBlock(fmt.Sprintf("%s_%d", m.name, m.calls.Add(1)), c.tool, c.arguments()))
 	}
 	if said, err := m.say(ctx, blocks, on); err != nil {
 		return nil, m.stopped(ctx, op, said, err)
@@ -107,13 +109,6 @@ func (m *Model) answer(ctx context.Context, op string, r *model.Request, on func
 		return nil, err
 	}
 	return resp, nil
-}
-
-func (m *Model) nextID() string {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.calls++
-	return fmt.Sprintf("%s_%d", m.name, m.calls)
 }
 
 // usage counts what was said, and how much of the request is as the last one was.

@@ -12,6 +12,7 @@ package files
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -78,11 +79,8 @@ func (h *History) Record(ctx context.Context, call string, changes ...tool.Chang
 	e := entry{Call: call}
 	for _, c := range changes {
 		before, err := h.put(ctx, c.Before)
-		if err != nil {
-			return keepError(c.Path, err)
-		}
-		after, err := h.put(ctx, c.After)
-		if err != nil {
+		after, afterErr := h.put(ctx, c.After)
+		if err = cmp.Or(err, afterErr); err != nil {
 			return keepError(c.Path, err)
 		}
 		e.Files = append(e.Files, Change{Path: h.short(c.Path), Before: before, After: after, Mode: c.Mode.Perm(), Lost: c.Lost})
@@ -235,11 +233,8 @@ func (h *History) Changes(ctx context.Context, turn string) ([]Changed, error) {
 			continue
 		}
 		before, err := h.get(ctx, one.Before)
-		if err != nil {
-			return nil, &Error{Op: "show changes", Subject: one.Path, Err: err, Hint: "its content was kept beside the session's file"}
-		}
-		after, err := h.get(ctx, one.After)
-		if err != nil {
+		after, afterErr := h.get(ctx, one.After)
+		if err = cmp.Or(err, afterErr); err != nil {
 			return nil, &Error{Op: "show changes", Subject: one.Path, Err: err, Hint: "its content was kept beside the session's file"}
 		}
 		if !one.Lost {
