@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -267,10 +266,7 @@ func loose(flat, s string) (at int, ok bool) {
 
 // lineList names lines: "line 3", "lines 3, 7 and 9".
 func lineList(lines []int) string {
-	words := make([]string, len(lines))
-	for i, n := range lines {
-		words[i] = strconv.Itoa(n)
-	}
+	words := strings.Fields(strings.Trim(fmt.Sprint(lines), "[]"))
 	if len(words) == 1 {
 		return "line " + words[0]
 	}
