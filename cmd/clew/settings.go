@@ -17,7 +17,7 @@ import (
 	"github.com/clew-dev/clew/hook"
 	"github.com/clew-dev/clew/internal/provider"
 	"github.com/clew-dev/clew/internal/settings"
-	"github.com/clew-dev/clew/internal/tui/widget"
+	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/model/catalogue"
 	"github.com/clew-dev/clew/session"
 )
@@ -321,5 +321,5 @@ func tokens(n int64) string {
 	if n <= 0 {
 		return ""
 	}
-	return widget.Tokens(n)
+	return text.Tokens(n)
 }

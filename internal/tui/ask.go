@@ -11,6 +11,7 @@ import (
 	"github.com/clew-dev/clew/agent"
 	"github.com/clew-dev/clew/internal/agent/permission"
 	"github.com/clew-dev/clew/internal/agent/rpc"
+	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/internal/tui/widget"
 	"github.com/clew-dev/clew/model"
 )
@@ -69,9 +70,9 @@ func (u *ui) asked(q agent.Question) {
 	u.asks = append(u.asks, &asking{Question: q})
 	if it := u.log.calls[q.Tool.ID]; it != nil {
 		if q.Tool.Line != "" {
-			it.SetTitle(q.Tool.Line)
+			it.Title = q.Tool.Line
 		}
-		it.SetStatus(widget.StatusWaiting)
+		it.Status = widget.StatusWaiting
 	}
 	if !u.cfg.Silent {
 		u.do(tea.Raw("\a"))
@@ -95,7 +96,7 @@ func (u *ui) dialog() *widget.Dialog {
 	if a.dialog == nil {
 		q := question(a.Question)
 		if n := len(u.asks); n > 1 {
-			q.Title += " (1 of " + widget.Counted(n, "question") + ")"
+			q.Title += " (1 of " + text.Counted(n, "question") + ")"
 		}
 		a.dialog = widget.NewDialog(u.theme, q, u.cfg.Clock)
 		u.answerNow = false
@@ -163,7 +164,7 @@ func chooseModel(u *ui, args string) {
 			}
 			window := "window not known"
 			if m.Window > 0 {
-				window = widget.Tokens(m.Window)
+				window = text.Tokens(m.Window)
 			}
 			detail := m.Name + ", window " + window
 			if price != "" {

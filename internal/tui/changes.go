@@ -31,7 +31,7 @@ func showChanges(u *ui) {
 			}
 		}
 		u.soon("the changes", func() {
-			u.open(&widget.Pager{Title: "changes of " + widget.Counted(len(changed), "file"), Text: func(int) string { return b.String() }, Diff: true}, nil)
+			u.open(&widget.Pager{Theme: u.theme, Title: "changes of " + text.Counted(len(changed), "file"), Text: func(int) string { return b.String() }, Diff: true}, nil)
 		})
 	})
 }

@@ -156,7 +156,7 @@ func greet(u *ui, c Config) {
 	s := u.cfg.Host.Agent().State()
 	model := orNone(s.Model)
 	if s.Window > 0 {
-		model += " · window " + widget.Tokens(s.Window)
+		model += " · window " + text.Tokens(s.Window)
 	}
 	lines := []string{model, u.cfg.Host.Dir(), "session " + cmp.Or(widget.OneLine(s.Name), s.Session), "/help lists commands and keys; nothing is lost, and /recall finds it"}
 	u.log.note(widget.BlockHeader, "clew", strings.Join(lines, "\n"))

@@ -50,19 +50,19 @@ func contextText(x *contextSnapshot, width int) string {
 	if r.Estimated > 0 {
 		estimated = "~"
 	}
-	fmt.Fprintf(&b, "%s%s of %s tokens (%s)\n\n", estimated, widget.Tokens(r.Tokens), widget.Tokens(s.Window), widget.Percent(float64(r.Tokens)/float64(s.Window)))
+	fmt.Fprintf(&b, "%s%s of %s tokens (%s)\n\n", estimated, text.Tokens(r.Tokens), text.Tokens(s.Window), widget.Percent(float64(r.Tokens)/float64(s.Window)))
 	var rows [][2]string
 	add := func(name, format string, args ...any) {
 		rows = append(rows, [2]string{name, fmt.Sprintf(format, args...)})
 	}
 	add("model", "%s", orNone(s.Model))
 	from := map[string]string{"catalogue": "of the model", "settings": "set by you", "learnt": "learnt from the provider", "assumed": "assumed", "preset": "what the preset uses"}[s.WindowFrom]
-	add("window", "%s tokens, %s", widget.Tokens(s.Window), cmp.Or(from, s.WindowFrom))
-	add("threshold", "%s tokens: from there on it is compacted", widget.Tokens(s.Threshold))
-	add("measured", "%s", Measured(r, "by the provider", widget.Tokens))
+	add("window", "%s tokens, %s", text.Tokens(s.Window), cmp.Or(from, s.WindowFrom))
+	add("threshold", "%s tokens: from there on it is compacted", text.Tokens(s.Threshold))
+	add("measured", "%s", Measured(r, "by the provider", text.Tokens))
 	if p := x.Plan; p != nil {
-		add("answer", "%s tokens of the window are kept free for it", widget.Tokens(p.Budget.Reserve))
-		add("target", "%s tokens after a compaction", widget.Tokens(p.Budget.Target))
+		add("answer", "%s tokens of the window are kept free for it", text.Tokens(p.Budget.Reserve))
+		add("target", "%s tokens after a compaction", text.Tokens(p.Budget.Target))
 	}
 	add("request", "about %s", kilobytes(int(r.Bytes)))
 	add("passes", "%d in this session", s.Totals.Passes)
@@ -76,7 +76,7 @@ func contextText(x *contextSnapshot, width int) string {
 		add("stopped", "nothing is compacted: %s", s.Breaker)
 	}
 	table(&b, rows, width)
-	b.WriteString("\n" + strings.Join(Categories(r, widget.Tokens, func(bar string) string { return bar }), "\n") + "\n")
+	b.WriteString("\n" + strings.Join(Categories(r, text.Tokens, func(bar string) string { return bar }), "\n") + "\n")
 	return b.String()
 }
 
@@ -89,18 +89,18 @@ func explainText(x *contextSnapshot, width int) string {
 		fmt.Fprintf(&b, "The next request would fail: %v\n", x.Err)
 	case x.Plan.Act:
 		fmt.Fprintf(&b, "The next request would be preceded by a compaction: %s\n", x.Plan.Why)
-		fmt.Fprintf(&b, "  %s → %s tokens (%s)\n", widget.Tokens(x.Plan.Before.Tokens), widget.Tokens(x.Plan.After.Tokens), stages(x.Plan.Stages))
+		fmt.Fprintf(&b, "  %s → %s tokens (%s)\n", text.Tokens(x.Plan.Before.Tokens), text.Tokens(x.Plan.After.Tokens), stages(x.Plan.Stages))
 	default:
 		fmt.Fprintf(&b, "Nothing would be compacted now: %s\n", x.Plan.Why)
 	}
 	if p := x.Plan; p != nil {
 		for _, c := range p.Clamps {
-			fmt.Fprintf(&b, "  %s is %s in place of %s: %s\n", c.Setting, widget.Tokens(c.Got), widget.Tokens(c.Asked), c.Why)
+			fmt.Fprintf(&b, "  %s is %s in place of %s: %s\n", c.Setting, text.Tokens(c.Got), text.Tokens(c.Asked), c.Why)
 		}
 	}
 	b.WriteString("\nWhat became of each message:\n")
 	var rows [][2]string
-	for _, f := range FateCounts(x.Fates, widget.Tokens) {
+	for _, f := range FateCounts(x.Fates, text.Tokens) {
 		rows = append(rows, [2]string{fmt.Sprintf("%6d %s", f.N, f.Kind), f.Text})
 	}
 	rows = append(rows, [2]string{fmt.Sprintf("%6d in all", len(x.Fates)), "entries on this path"})
@@ -191,7 +191,7 @@ func showFound(u *ui, found *clew.Found, words string) {
 			add(id, h.Snippet, role)
 		}
 	}
-	title := fmt.Sprintf("%s for %s", widget.Counted(found.Total, "hit"), words)
+	title := fmt.Sprintf("%s for %s", text.Counted(found.Total, "hit"), words)
 	if found.Next > 0 {
 		title += fmt.Sprintf(", the best %d", found.Next)
 	}
@@ -237,10 +237,10 @@ func costText(t agent.Totals, width int) string {
 		}
 		what = widget.OneLine(what)
 		if narrow {
-			fmt.Fprintf(&b, "%s\n  %s, cost %s\n  %s in, %s cached,\n  %s to cache, %s out\n", what, widget.Counted(requests, "call"), price, widget.Tokens(in), widget.Tokens(read), widget.Tokens(write), widget.Tokens(out))
+			fmt.Fprintf(&b, "%s\n  %s, cost %s\n  %s in, %s cached,\n  %s to cache, %s out\n", what, text.Counted(requests, "call"), price, text.Tokens(in), text.Tokens(read), text.Tokens(write), text.Tokens(out))
 			return
 		}
-		fmt.Fprintf(&b, "%s %5d  %8s %8s %8s %8s  %s\n", widget.Pad(widget.Cut(what, width), width), requests, widget.Tokens(in), widget.Tokens(read), widget.Tokens(write), widget.Tokens(out), price)
+		fmt.Fprintf(&b, "%s %5d  %8s %8s %8s %8s  %s\n", widget.Pad(widget.Cut(what, width), width), requests, text.Tokens(in), text.Tokens(read), text.Tokens(write), text.Tokens(out), price)
 	}
 	if !narrow {
 		fmt.Fprintf(&b, "%s %5s  %8s %8s %8s %8s  %s\n", widget.Pad("model", width), "calls", "input", "cached", "to cache", "output", "cost")

@@ -49,7 +49,7 @@ func nothing(why string) string {
 
 // previewHead says what a compaction would do.
 func previewHead(rep *agent.CompactReport) []string {
-	head := []string{fmt.Sprintf("%s → %s tokens; the limit is %s, the target %s", widget.Tokens(rep.Before), widget.Tokens(rep.After), widget.Tokens(rep.Limit), widget.Tokens(rep.Target))}
+	head := []string{fmt.Sprintf("%s → %s tokens; the limit is %s, the target %s", text.Tokens(rep.Before), text.Tokens(rep.After), text.Tokens(rep.Limit), text.Tokens(rep.Target))}
 	if r := stages(rep.Stages); r != "" {
 		head = append(head, "it frees: "+r)
 	}
@@ -80,24 +80,24 @@ func showPreview(u *ui, rep *agent.CompactReport, req agent.CompactRequest) {
 
 // editSummary lets the user change a summary and applies it. Where the engine takes another
 // one after all, the user is told, and has the text back.
-func editSummary(u *ui, head []string, title string, rep *agent.CompactReport, text string) {
+func editSummary(u *ui, head []string, title string, rep *agent.CompactReport, summary string) {
 	provider, name, _ := strings.Cut(u.cfg.Host.Agent().State().Model, "/")
 	count := token.HeuristicFor(provider, name)
 	most := max(rep.SummaryLimit, count.Text(rep.Summary))
-	note := func(text string) (string, bool) {
-		n := count.Text(text)
-		if strings.TrimSpace(text) == "" {
+	note := func(summary string) (string, bool) {
+		n := count.Text(summary)
+		if strings.TrimSpace(summary) == "" {
 			return "an empty summary would lose what it replaces", true
 		}
 		if n > most {
-			return fmt.Sprintf("too long: ~%s of %s tokens; shorten it, or it can't be applied", widget.Tokens(n), widget.Tokens(most)), true
+			return fmt.Sprintf("too long: ~%s of %s tokens; shorten it, or it can't be applied", text.Tokens(n), text.Tokens(most)), true
 		}
-		return fmt.Sprintf("~%s of %s tokens, %s", widget.Tokens(n), widget.Tokens(most), widget.Counted(utf8.RuneCountInString(text), "character")), false
+		return fmt.Sprintf("~%s of %s tokens, %s", text.Tokens(n), text.Tokens(most), text.Counted(utf8.RuneCountInString(summary), "character")), false
 	}
-	f := widget.NewForm(u.theme, title, text)
+	f := widget.NewForm(u.theme, title, summary)
 	f.Head, f.Note = head, note
-	u.open(f, func(text string) {
-		compactNow(u, agent.CompactRequest{Summary: text, FirstKept: rep.FirstKept})
+	u.open(f, func(summary string) {
+		compactNow(u, agent.CompactRequest{Summary: summary, FirstKept: rep.FirstKept})
 	})
 }
 
@@ -116,7 +116,7 @@ func compactNow(u *ui, req agent.CompactRequest) {
 		case !rep.Act:
 			u.note(nothing(rep.Why))
 		case len(rep.Deleted) > 0:
-			u.note(widget.Counted(len(rep.Deleted), "file") + " of what was offloaded deleted: nothing names them any more")
+			u.note(text.Counted(len(rep.Deleted), "file") + " of what was offloaded deleted: nothing names them any more")
 		}
 		if err == nil && rep.Act && req.Summary != "" && rep.Summarizer != "user" && rep.Summarizer != "" {
 			u.fault("your summary was too long beside the user's words, and " + rep.Summarizer + " made another one. Your text is open again: /undo, then /compact, takes a shorter one")
@@ -137,12 +137,12 @@ func undoCompaction(u *ui) {
 			failed(u, "undo", err)
 			return
 		}
-		text := widget.Counted(later.Messages, "message")
+		came := text.Counted(later.Messages, "message")
 		if later.Edits > 0 {
-			text += " and " + widget.Counted(later.Edits, "edit")
+			came += " and " + text.Counted(later.Edits, "edit")
 		}
 		u.choose(widget.Question{
-			Title: "the conversation went on after the compaction", Text: "What came after it: " + text + ".", Safe: 2,
+			Title: "the conversation went on after the compaction", Text: "What came after it: " + came + ".", Safe: 2,
 			Options: []widget.Option{
 				{ID: "back", Key: "b", Text: "go back to before it; later messages stay on their branch"},
 				{ID: "keep", Key: "k", Text: "undo it and keep later messages"},
@@ -195,7 +195,7 @@ func countedThat(n int, word, verb string) string {
 	if n == 1 {
 		verb += "s"
 	}
-	return widget.Counted(n, word) + " " + verb
+	return text.Counted(n, word) + " " + verb
 }
 
 // arrived says where a move has led.

@@ -224,13 +224,13 @@ func (u *ui) delta(e agent.Event) {
 		return
 	}
 	for _, it := range u.log.live {
-		if it.Kind() == widget.BlockThinking {
-			it.Finish()
+		if it.Kind == widget.BlockThinking {
+			it.Streaming = false
 		}
 	}
 	it := &item{Block: widget.NewBlock(kind, title, ""), call: key}
 	if kind == widget.BlockTool {
-		it.SetStatus(widget.StatusWaiting)
+		it.Status = widget.StatusWaiting
 	}
 	u.log.dress(it)
 	u.log.live = append(u.log.live, it)
@@ -239,8 +239,8 @@ func (u *ui) delta(e agent.Event) {
 
 // grow adds a piece. Of arguments that come in only how much there is is shown.
 func (u *ui) grow(it *item, e agent.Event) {
-	if it.Kind() != widget.BlockTool {
-		it.Append(e.Text)
+	if it.Kind != widget.BlockTool {
+		it.Text, it.Streaming = it.Text+e.Text, true
 		return
 	}
 	it.size += len(e.Text)
@@ -248,9 +248,9 @@ func (u *ui) grow(it *item, e agent.Event) {
 		it.name = e.Tool.Name
 	}
 	if it.size >= 200 {
-		it.SetTitle(fmt.Sprintf("%s … %s", it.name, kilobytes(it.size)))
+		it.Title = fmt.Sprintf("%s … %s", it.name, kilobytes(it.size))
 	} else {
-		it.SetTitle(it.name)
+		it.Title = it.name
 	}
 }
 
@@ -275,15 +275,15 @@ func (u *ui) tool(e agent.Event) {
 	switch e.Kind {
 	case agent.KindToolStart:
 		if e.Tool.Line != "" && e.Tool.Name != shellName {
-			it.SetTitle(e.Tool.Line)
+			it.Title = e.Tool.Line
 		}
-		it.SetStatus(widget.StatusRunning)
+		it.Status = widget.StatusRunning
 	case agent.KindToolOutput:
 		if it.size += len(e.Text); it.size > mostOutput {
-			it.SetText(widget.Tail(it.Text(), mostOutput/2) + e.Text)
-			it.size = len(it.Text())
+			it.Text = text.Tail(it.Text, mostOutput/2) + e.Text
+			it.size = len(it.Text)
 		} else {
-			it.SetText(it.Text() + e.Text)
+			it.Text = it.Text + e.Text
 		}
 	default:
 		delete(u.log.calls, e.Tool.ID)
@@ -300,21 +300,21 @@ const mostOutput = 64 << 10
 func (u *ui) turnEnd(e agent.Event) {
 	u.log.live, u.retry = nil, nil
 	for id, it := range u.log.calls {
-		it.SetStatus(widget.StatusCancelled)
+		it.Status = widget.StatusCancelled
 		delete(u.log.calls, id)
 	}
 	switch e.Outcome {
 	case agent.OutcomeFailed:
 		const then = "nothing is lost: /continue tries again"
-		if n := len(u.log.items); n > 0 && u.log.items[n-1].Kind() == widget.BlockError && strings.Contains(e.Error, u.log.items[n-1].Text()) {
+		if n := len(u.log.items); n > 0 && u.log.items[n-1].Kind == widget.BlockError && strings.Contains(e.Error, u.log.items[n-1].Text) {
 			u.note(then) // what went wrong stands there already
 		} else {
 			u.fault(e.Error + "\n" + then)
 		}
 	case agent.OutcomeCancelled:
 		const text = aborted + "; what was done stays. /continue resumes"
-		if n := len(u.log.items); n > 0 && u.log.items[n-1].Text() == aborted {
-			u.log.items[n-1].SetText(text) // of the answer that was broken off
+		if n := len(u.log.items); n > 0 && u.log.items[n-1].Text == aborted {
+			u.log.items[n-1].Text = text // of the answer that was broken off
 		} else {
 			u.note(text)
 		}

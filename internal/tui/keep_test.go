@@ -74,8 +74,8 @@ func TestOutcomesAfterResume(t *testing.T) {
 	for range 2 {
 		status := map[string]bool{}
 		for _, it := range x.u.log.items {
-			if it.Kind() == widget.BlockTool {
-				status[strings.Join(it.Lines(x.u.theme, x.u.log.md, 80), "")] = true
+			if it.Kind == widget.BlockTool {
+				status[strings.Join(it.Lines(x.u.theme, 80), "")] = true
 			}
 		}
 		for line := range status {
@@ -155,7 +155,7 @@ func TestLongSessionIsReadFromItsEnd(t *testing.T) {
 	x.until("the end", func() bool { return !x.u.loading })
 	said := func() (out string) {
 		for _, it := range x.u.log.items {
-			out += it.Text() + "\n"
+			out += it.Text + "\n"
 		}
 		return out
 	}

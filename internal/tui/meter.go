@@ -7,6 +7,7 @@ import (
 
 	"github.com/clew-dev/clew/agent"
 	"github.com/clew-dev/clew/internal/agent/permission"
+	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/internal/tui/widget"
 )
 
@@ -97,7 +98,7 @@ func fill(t *widget.Theme, s *agent.State) (widget.Style, meterWay, meterWay, me
 		mark = "" // else it is an estimate
 	}
 	if s.Window > 0 {
-		window = widget.Tokens(s.Window)
+		window = text.Tokens(s.Window)
 	}
 	switch {
 	case !s.Known || n <= 0:
@@ -108,7 +109,7 @@ func fill(t *widget.Theme, s *agent.State) (widget.Style, meterWay, meterWay, me
 		style = t.Warning
 	}
 	if n > 0 {
-		tokens = mark + widget.Tokens(n)
+		tokens = mark + text.Tokens(n)
 		if s.Window > 0 {
 			share = widget.Percent(float64(n) / float64(s.Window))
 		}
@@ -118,7 +119,7 @@ func fill(t *widget.Theme, s *agent.State) (widget.Style, meterWay, meterWay, me
 		full, short, least = full+" ("+share+")", short+" "+share, mark+share
 	}
 	if s.Threshold > 0 {
-		full += ", compacts at " + widget.Tokens(s.Threshold)
+		full += ", compacts at " + text.Tokens(s.Threshold)
 	}
 	return style, meterWay{full, 44}, meterWay{short, 62}, meterWay{least, 90}
 }

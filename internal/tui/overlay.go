@@ -11,8 +11,7 @@ import (
 // view is a widget that takes the place of the transcript and the editor.
 type view interface {
 	SetSize(width, height int)
-	SetTheme(*widget.Theme)
-	View() string
+	Lines() []string
 	Cursor() *tea.Cursor
 	Update(tea.Msg) tea.Msg
 }
@@ -27,7 +26,6 @@ type overlay struct {
 
 // open puts an overlay on top of what is there.
 func (u *ui) open(v view, done func(value string)) *overlay {
-	v.SetTheme(u.theme)
 	o := &overlay{view: v, done: done}
 	u.over = append(u.over, o)
 	return o
@@ -63,12 +61,12 @@ func (u *ui) toOverlay(msg tea.Msg) {
 
 // show opens a text to read.
 func (u *ui) show(title string, text func(width int) string) {
-	u.open(&widget.Pager{Title: title, Text: text}, nil)
+	u.open(&widget.Pager{Theme: u.theme, Title: title, Text: text}, nil)
 }
 
 // showText opens a text as it is; i puts it into the editor.
 func (u *ui) showText(title, text string) {
-	o := u.open(&widget.Pager{Title: title, Text: func(int) string { return text }, Insert: "put it into the editor"}, nil)
+	o := u.open(&widget.Pager{Theme: u.theme, Title: title, Text: func(int) string { return text }, Insert: "put it into the editor"}, nil)
 	o.key = func(string, string) {
 		if u.ed.Offer(text) {
 			u.over = u.over[:1]

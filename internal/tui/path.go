@@ -9,6 +9,7 @@ import (
 	"github.com/clew-dev/clew/agent"
 	"github.com/clew-dev/clew/compact"
 	"github.com/clew-dev/clew/internal/agent/tool"
+	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/internal/tui/widget"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/session"
@@ -45,17 +46,17 @@ func (w writer) message(id string, m *message.Message, fate compact.Fate) {
 		it := block(widget.BlockTool, title, m.Output)
 		switch {
 		case m.Cancelled:
-			it.SetStatus(widget.StatusCancelled)
+			it.Status = widget.StatusCancelled
 		case m.ExitCode != nil && *m.ExitCode != 0:
-			it.SetTitle(fmt.Sprintf("%s: exit code %d", title, *m.ExitCode))
-			it.SetStatus(widget.StatusFailed)
+			it.Title = fmt.Sprintf("%s: exit code %d", title, *m.ExitCode)
+			it.Status = widget.StatusFailed
 		default:
-			it.SetStatus(widget.StatusDone)
+			it.Status = widget.StatusDone
 		}
 	case message.RoleBranchSummary:
 		block(widget.BlockBranch, "of what was left", m.Summary)
 	case message.RoleCompactionSummary:
-		block(widget.BlockCompaction, widget.Tokens(m.TokensBefore)+" tokens before it; the summary stands for what is above", m.Summary)
+		block(widget.BlockCompaction, text.Tokens(m.TokensBefore)+" tokens before it; the summary stands for what is above", m.Summary)
 	case message.RoleCustom:
 		if m.Display {
 			block(widget.BlockNotice, "", m.Text())
@@ -78,7 +79,7 @@ func (w writer) answer(id string, m *message.Message, fate compact.Fate, block f
 			}
 		case message.BlockToolCall:
 			it := w.put(&item{Block: widget.NewBlock(widget.BlockTool, callTitle(b.Name, b.Arguments), ""), entry: id, call: b.ID})
-			it.SetStatus(widget.StatusWaiting)
+			it.Status = widget.StatusWaiting
 		default:
 		}
 	}
@@ -98,12 +99,12 @@ func (w writer) result(id string, m *message.Message) {
 	if it == nil { // its call is not shown any more
 		it = w.put(&item{Block: widget.NewBlock(widget.BlockTool, m.ToolName, ""), entry: id, call: m.ToolCallID})
 	}
-	it.SetText(m.Text() + images(m))
+	it.Text = m.Text() + images(m)
 	var d tool.Details
 	if json.Unmarshal(m.Details, &d) == nil && d.Diff != "" && !m.IsError {
-		it.SetDiff(d.Diff)
+		it.Diff = d.Diff
 	}
-	it.SetStatus(status(m.IsError, d.Outcome))
+	it.Status = status(m.IsError, d.Outcome)
 }
 
 // aborted is what is said of an answer that was broken off.
@@ -176,7 +177,7 @@ func pathItems(path []agent.Shown, passes []*agent.Compaction, pending bool) (ou
 	}
 	if !pending {
 		for _, it := range open {
-			it.SetStatus(widget.StatusCancelled)
+			it.Status = widget.StatusCancelled
 		}
 	}
 	return out, open
@@ -185,7 +186,7 @@ func pathItems(path []agent.Shown, passes []*agent.Compaction, pending bool) (ou
 // passTitle says what a pass did: "48.2k → 21k tokens; /undo takes it back (offload
 // 12.1k, summarize 15k, by anthropic/haiku, $0.02)". What matters most comes first: a narrow screen cuts it.
 func passTitle(c *agent.Compaction) string {
-	s := widget.Tokens(c.Before) + " → " + widget.Tokens(c.After) + " tokens; /undo takes it back"
+	s := text.Tokens(c.Before) + " → " + text.Tokens(c.After) + " tokens; /undo takes it back"
 	var more []string
 	if r := stages(c.Stages); r != "" {
 		more = append(more, r)
@@ -213,7 +214,7 @@ func by(summarizer string) string {
 func stages(list []compact.Stage) string {
 	var parts []string
 	for _, r := range list {
-		parts = append(parts, r.Name+" "+widget.Tokens(r.Freed))
+		parts = append(parts, r.Name+" "+text.Tokens(r.Freed))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -187,7 +187,7 @@ func (p *plain) event(e agent.Event) {
 			if s.Measured {
 				mark = ""
 			}
-			p.say(fmt.Sprintf("Done. The context has %s%s of %s tokens.", mark, widget.Tokens(s.Tokens), widget.Tokens(s.Window)))
+			p.say(fmt.Sprintf("Done. The context has %s%s of %s tokens.", mark, text.Tokens(s.Tokens), text.Tokens(s.Window)))
 		}
 	case agent.KindQueue:
 		if busy && len(e.Queue) > waiting {
@@ -196,7 +196,7 @@ func (p *plain) event(e agent.Event) {
 		}
 	case agent.KindCompactionStart:
 		if e.Compaction.Reason != compact.Manual { // of one that was asked for the line of its job tells, and it may be a preview
-			p.say("Compacting " + widget.Tokens(e.Compaction.Before) + " tokens.")
+			p.say("Compacting " + text.Tokens(e.Compaction.Before) + " tokens.")
 		}
 	case agent.KindRetry:
 		p.say(fmt.Sprintf("Trying again in %s, attempt %d: %s", e.Retry.Wait.Round(time.Second), e.Retry.Attempt, e.Retry.Error))
@@ -229,14 +229,14 @@ const mostSummary = 600
 
 // lineOf is what is printed of an item, once it is done.
 func lineOf(it *item) (line string, done bool) {
-	title, said := it.Title(), strings.TrimSpace(it.Text())
-	switch it.Kind() {
+	title, said := it.Title, strings.TrimSpace(it.Text)
+	switch it.Kind {
 	case widget.BlockUser:
 		return "You: " + said, true
 	case widget.BlockAssistant:
 		return "clew: " + said, true
 	case widget.BlockTool:
-		switch status := it.Status(); {
+		switch status := it.Status; {
 		case status == widget.StatusWaiting || status == widget.StatusRunning:
 			return "", false
 		case strings.HasPrefix(title, "!"):
@@ -310,7 +310,7 @@ func (p *plain) present() {
 		case *widget.Form:
 			p.form(p.open, v)
 		case *widget.Dialog:
-			p.choice(p.open, v.Question())
+			p.choice(p.open, v.Question)
 		case *widget.Picker:
 			p.pickFrom(p.open, v)
 		case *tree:
@@ -391,7 +391,7 @@ func (p *plain) page(title, text string) {
 
 // form asks for a text: one line, or one to be read first.
 func (p *plain) form(o *overlay, f *widget.Form) {
-	title, text := f.Title(), f.Text()
+	title, text := f.Title, f.Text
 	done := func(text string) {
 		if f.Note != nil {
 			if why, bad := f.Note(text); bad {

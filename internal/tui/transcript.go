@@ -25,7 +25,6 @@ type item struct {
 // screen. Only what is on the screen is ever drawn.
 type transcript struct {
 	theme *widget.Theme
-	md    *widget.Markdown
 	width int
 
 	items []*item
@@ -41,7 +40,7 @@ type transcript struct {
 }
 
 func newTranscript(theme *widget.Theme) *transcript {
-	return &transcript{theme: theme, md: &widget.Markdown{}, width: 80, calls: map[string]*item{}}
+	return &transcript{theme: theme, width: 80, calls: map[string]*item{}}
 }
 
 func (t *transcript) len() int { return len(t.items) + len(t.live) }
@@ -57,7 +56,7 @@ func (t *transcript) at(i int) *item {
 func (t *transcript) add(it *item) *item {
 	t.dress(it)
 	if n := len(t.items); n > 0 {
-		it.tight = tight(t.items[n-1].Kind(), it.Kind())
+		it.tight = tight(t.items[n-1].Kind, it.Kind)
 	}
 	t.items = append(t.items, it)
 	if it.call != "" {
@@ -78,11 +77,11 @@ func tight(before, now widget.BlockKind) bool {
 
 // dress gives an item the fold that is wanted.
 func (t *transcript) dress(it *item) {
-	switch it.Kind() {
+	switch it.Kind {
 	case widget.BlockTool, widget.BlockCompaction, widget.BlockBranch, widget.BlockUser:
-		it.SetOpen(t.openTools)
+		it.Open = t.openTools
 	case widget.BlockThinking:
-		it.SetOpen(t.openThinking)
+		it.Open = t.openThinking
 	default:
 	}
 }
@@ -175,8 +174,8 @@ func (t *transcript) rebuild(items []*item, keep func(pass []string) bool) {
 	t.clear()
 	addNotes := func(i int) {
 		for _, n := range behind[i] {
-			open := n.Open()
-			t.add(n).SetOpen(open)
+			open := n.Open
+			t.add(n).Open = open
 		}
 	}
 	addNotes(-1)
@@ -206,10 +205,10 @@ func (t *transcript) fold(tools, thinking bool) {
 // lines draws an item, with the empty line before it.
 func (t *transcript) lines(i int) []string {
 	it := t.at(i)
-	lines := it.Lines(t.theme, t.md, t.width)
+	lines := it.Lines(t.theme, t.width)
 	tightNow := it.tight
 	if i >= len(t.items) && i > 0 {
-		tightNow = tight(t.at(i-1).Kind(), it.Kind())
+		tightNow = tight(t.at(i-1).Kind, it.Kind)
 	}
 	if i == 0 {
 		if !t.more {

@@ -151,7 +151,7 @@ func TestPi115TreeShowsWhatFits(t *testing.T) {
 					hidden++
 				}
 				if want := fits(i) && !away; !circle && slices.Contains(rows, nodes[i].ID) != want {
-					t.Fatalf("round %d: %s is shown: %v\n%s", round, nodes[i].ID, !want, tr.View())
+					t.Fatalf("round %d: %s is shown: %v\n%s", round, nodes[i].ID, !want, strings.Join(tr.Lines(), "\n"))
 				}
 			}
 			folds += len(tr.folded)
@@ -164,7 +164,7 @@ func TestPi115TreeShowsWhatFits(t *testing.T) {
 			}
 			if near := above(tr.at(want)); !circle && sel != want && len(rows) > 0 && !moved {
 				if slices.Contains(rows, want) || len(near) > 0 && slices.Contains(rows, nodes[near[0]].ID) && sel != nodes[near[0]].ID {
-					t.Fatalf("round %d: %s is selected, not what is nearest to %s:\n%s", round, sel, want, tr.View())
+					t.Fatalf("round %d: %s is selected, not what is nearest to %s:\n%s", round, sel, want, strings.Join(tr.Lines(), "\n"))
 				}
 			}
 		}
@@ -207,7 +207,7 @@ func TestTreeGolden(t *testing.T) {
 			tr := newTestTree(sampleTree())
 			tr.SetSize(width, 18)
 			tr.types(names...)
-			fmt.Fprintf(&b, "# %s\n%s\n", strings.Join(names, " "), tr.View())
+			fmt.Fprintf(&b, "# %s\n%s\n", strings.Join(names, " "), strings.Join(tr.Lines(), "\n"))
 		}
 	}
 	compareGolden(t, "tree-keys", b.String())
@@ -258,7 +258,7 @@ func TestTreeDeep(t *testing.T) {
 	deepest := 0
 	for _, key := range []string{"up", "down", "pgdown", "end", "pgup", "left", "right", "home"} {
 		tr.types(key)
-		for _, l := range strings.Split(tr.View(), "\n") {
+		for _, l := range tr.Lines() {
 			if widget.Width(l) > 80 {
 				t.Fatalf("a line is too long: %q", l)
 			}

@@ -164,7 +164,7 @@ func (u *ui) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		u.log.width = u.width
 	case tea.BackgroundColorMsg:
 		if u.cfg.Theme == widget.ModeAuto {
-			u.setTheme(widget.NewTheme(widget.ModeAuto, msg.IsDark()))
+			*u.theme = *widget.NewTheme(widget.ModeAuto, msg.IsDark())
 		}
 	case tickMsg:
 		u.ticking = false
@@ -197,19 +197,6 @@ func (u *ui) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		u.do(tea.Quit)
 	}
 	return u, u.flush()
-}
-
-func (u *ui) setTheme(t *widget.Theme) {
-	u.theme, u.log.theme = t, t
-	u.ed.SetTheme(t)
-	for _, o := range u.over {
-		o.SetTheme(t)
-	}
-	for _, a := range u.asks {
-		if a.dialog != nil {
-			a.dialog.SetTheme(t)
-		}
-	}
 }
 
 // soon opens something that was worked on: at once, or, where the user has begun to

@@ -14,7 +14,7 @@ import (
 	"github.com/clew-dev/clew/agent"
 	"github.com/clew-dev/clew/internal/agent/permission"
 	"github.com/clew-dev/clew/internal/agent/tool"
-	"github.com/clew-dev/clew/internal/tui/widget"
+	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/model"
 	"github.com/clew-dev/clew/model/modeltest"
@@ -384,7 +384,7 @@ func TestPi114OneBoxForEachPass(t *testing.T) {
 			boxes := func() int {
 				n := 0
 				for _, it := range x.u.log.items {
-					if strings.Contains(strings.Join(it.Lines(x.u.theme, x.u.log.md, 80), "\n"), "[compaction]") {
+					if strings.Contains(strings.Join(it.Lines(x.u.theme, 80), "\n"), "[compaction]") {
 						n++
 					}
 				}
@@ -762,7 +762,7 @@ func TestD85Meter(t *testing.T) {
 		return lines[len(lines)-1]
 	}
 	x.until("a size", func() bool { return x.u.state.Tokens > 0 })
-	if got, n := bottom(), x.h.Agent().State().Tokens; !strings.HasPrefix(got, "~"+widget.Tokens(n)+" of 16k") || n == 0 {
+	if got, n := bottom(), x.h.Agent().State().Tokens; !strings.HasPrefix(got, "~"+text.Tokens(n)+" of 16k") || n == 0 {
 		t.Errorf("before the first request: %s; the agent says %d", got, n)
 	}
 	x.fill(6)
@@ -775,7 +775,7 @@ func TestD85Meter(t *testing.T) {
 	x.idle()
 	after := bottom()
 	s := x.h.Agent().State()
-	if !strings.HasPrefix(after, "~"+widget.Tokens(s.Tokens)+" of") || after == before || s.Tokens == 0 {
+	if !strings.HasPrefix(after, "~"+text.Tokens(s.Tokens)+" of") || after == before || s.Tokens == 0 {
 		t.Errorf("after the pass: %s; the agent says %d", after, s.Tokens)
 	}
 	for _, s := range []agent.State{{Known: true, Tokens: 250_000, Window: 200_000, Measured: true}, {Known: true, Tokens: 10}} {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/clew-dev/clew/agent"
 	"github.com/clew-dev/clew/internal/agent/tool"
+	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/internal/tui/widget"
 )
 
@@ -42,7 +43,7 @@ func (u *ui) screen() ([]string, *tea.Cursor) {
 		o := u.over[n-1]
 		height := max(u.height-len(below), 1)
 		o.SetSize(u.width, height)
-		return u.fit(o.View(), height, below), u.visible(o.Cursor())
+		return u.fit(o.Lines(), height, below), u.visible(o.Cursor())
 	}
 	ed := u.editor()
 	height := u.height - len(below) - len(ed)
@@ -55,7 +56,7 @@ func (u *ui) screen() ([]string, *tea.Cursor) {
 		cursor = nil
 	}
 	if cursor != nil {
-		cursor.Y += len(top) + len(ed) - u.ed.Height() // it is below all else
+		cursor.Y += len(top) + len(ed) - len(u.ed.Lines()) // it is below all else
 	}
 	out := append(append(append([]string(nil), top...), ed...), below...)
 	if over := len(out) - u.height; over > 0 { // a tiny screen: the end matters most
@@ -76,8 +77,7 @@ func (u *ui) visible(c *tea.Cursor) *tea.Cursor {
 }
 
 // fit makes a view as high as its place, and puts what is below it there.
-func (u *ui) fit(view string, height int, below []string) []string {
-	lines := strings.Split(view, "\n")
+func (u *ui) fit(lines []string, height int, below []string) []string {
 	lines = lines[:min(len(lines), height)]
 	for len(lines) < height {
 		lines = append(lines, "")
@@ -110,12 +110,12 @@ func (u *ui) editor() []string {
 		if p := u.progress(); p != "" {
 			out = append(out, p)
 		}
-		return append(out, strings.Split(u.ed.View(), "\n")...)
+		return append(out, u.ed.Lines()...)
 	}
 	if n := len(u.jobs); n > 0 {
 		out = append(out, t.Paint(t.Accent, widget.Cut(u.jobs[n-1].what+" waits until this is answered", u.width)))
 	}
-	ed := strings.Split(u.ed.View(), "\n")
+	ed := u.ed.Lines()
 	small := u.height < smallScreen
 	if u.answering() && small {
 		ed = nil // what is asked must be seen
@@ -129,11 +129,11 @@ func (u *ui) editor() []string {
 	}
 	if small && !u.answering() { // its keys mean nothing now: what it is about comes first
 		d.SetSize(u.width, u.height+smallScreen)
-		lines := strings.Split(d.View(), "\n")
+		lines := d.Lines()
 		return append(append(out, lines[:min(max(room, 1), len(lines))]...), ed...)
 	}
 	d.SetSize(u.width, max(room, 4))
-	out = append(out, strings.Split(d.View(), "\n")...)
+	out = append(out, d.Lines()...)
 	return append(out, ed...)
 }
 
@@ -232,7 +232,7 @@ func (u *ui) doing() (what string, since time.Time) {
 		}
 		return fmt.Sprintf("trying again in %s (%d%s): %s", left, u.retry.Attempt, of, widget.Cut(widget.OneLine(u.retry.Error), max(u.width-50, 10))), u.turnStart()
 	case u.state.Doing == agent.DoingCompaction:
-		return "compacting " + widget.Tokens(u.state.Tokens) + " tokens", u.doingSince
+		return "compacting " + text.Tokens(u.state.Tokens) + " tokens", u.doingSince
 	case u.state.Doing == agent.DoingTurn:
 		return "working", u.turnStart()
 	case u.state.Doing == agent.DoingShell:

@@ -27,19 +27,19 @@ const sampleMarkdown = "# Title\n\nSome **bold** and *soft* words with `a\\.b` c
 func sampleBlocks() []*Block {
 	tool := func(status Status, title, text string) *Block {
 		b := NewBlock(BlockTool, title, text)
-		b.SetStatus(status)
+		b.Status = status
 		return b
 	}
-	opened := func(b *Block) *Block { b.SetOpen(true); return b }
+	opened := func(b *Block) *Block { b.Open = true; return b }
 	edit := tool(StatusDone, "edit agent/loop.go", "replaced 1 place")
-	edit.SetDiff(sampleDiff)
+	edit.Diff = sampleDiff
 	long := tool(StatusDone, "edit big.go", "")
-	long.SetDiff("@@ -1,40 +1,40 @@\n" + strings.Repeat("-old\n+new\n", 20))
+	long.Diff = "@@ -1,40 +1,40 @@\n" + strings.Repeat("-old\n+new\n", 20)
 	stream := NewBlock(BlockAssistant, "", "")
-	stream.Append("Still **stream")
-	stream.Append("ing**\nsecond line")
+	grow(stream, "Still **stream")
+	grow(stream, "ing**\nsecond line")
 	thinking := NewBlock(BlockThinking, "", "")
-	thinking.Append("I wonder")
+	grow(thinking, "I wonder")
 	return []*Block{
 		NewBlock(BlockUser, "", "fix the flaky test in agent/loop_test.go, it fails about one time in twenty under the race detector\n\nand say why"),
 		NewBlock(BlockThinking, "", "The test starts two goroutines.\nThe second may win."),
@@ -61,53 +61,54 @@ func sampleBlocks() []*Block {
 	}
 }
 
+// grow adds to a text that streams in.
+func grow(b *Block, more string) { b.Text, b.Streaming = b.Text+more, true }
+
 func edit2(b *Block) *Block { c := *b; return &c }
 
 func TestBlockGolden(t *testing.T) {
 	golden(t, "blocks", func(theme *Theme, width, _ int) (out []string) {
-		var md Markdown
 		for _, b := range sampleBlocks() {
-			out = append(append(out, b.Lines(theme, &md, width)...), "")
+			out = append(append(out, b.Lines(theme, width)...), "")
 		}
 		return out
 	})
 }
 
 func TestBlockIsRedrawnWhenItChanges(t *testing.T) {
-	var md Markdown
 	theme := none()
 	b := NewBlock(BlockTool, "bash ls", "")
 	seen := map[string]bool{}
 	look := func(what string) {
 		t.Helper()
-		s := strings.Join(b.Lines(theme, &md, 40), "\n")
+		s := strings.Join(b.Lines(theme, 40), "\n")
 		if seen[s] {
 			t.Errorf("after %s it looks as before:\n%s", what, s)
 		}
 		seen[s] = true
-		if again := b.Lines(theme, &md, 40); strings.Join(again, "\n") != s {
+		if again := b.Lines(theme, 40); strings.Join(again, "\n") != s {
 			t.Errorf("drawn twice: %q, then %q", s, again)
 		}
 	}
 	look("nothing")
-	b.SetStatus(StatusRunning)
+	b.Status = StatusRunning
 	look("a status")
-	b.Append("out")
+	grow(b, "out")
 	look("output")
-	b.Append("put\n")
+	grow(b, "put\n")
 	look("more output")
-	b.Finish()
-	b.SetStatus(StatusDone)
+	b.Streaming = false
+	b.Status = StatusDone
 	look("the end")
-	b.SetOpen(true)
+	b.Open = true
 	look("unfolding")
-	b.SetText("other")
+	b.Text = "other"
 	look("a text")
-	b.SetTitle("bash ls -l")
+	b.Title = "bash ls -l"
 	look("a title")
-	b.SetDiff("+x")
+	b.Diff = "+x"
 	look("a diff")
-	if n := len(b.Lines(theme, &md, 6)); n <= len(b.Lines(theme, &md, 40))-1 {
+	if n := len(b.Lines(theme, 6)); n <= len(b.Lines(theme, 40))-1 {
 		t.Error("the width is not looked at")
 	}
 }
@@ -115,22 +116,21 @@ func TestBlockIsRedrawnWhenItChanges(t *testing.T) {
 // TestBlockStreamsAsItEnds: text in pieces looks as text at once.
 func TestBlockStreamsAsItEnds(t *testing.T) {
 	r := newRand(t, 8)
-	var md Markdown
 	for range 300 {
 		text := randomText(r, 60)
 		b := NewBlock(BlockAssistant, "", "")
 		width := 5 + r.IntN(60)
 		for rest := text; rest != ""; {
 			n := 1 + r.IntN(len(rest))
-			b.Append(rest[:n])
+			grow(b, rest[:n])
 			rest = rest[n:]
 			if r.IntN(10) == 0 {
 				width = 5 + r.IntN(60)
 			}
-			checkWidth(t, "streaming", b.Lines(none(), &md, width), width)
+			checkWidth(t, "streaming", b.Lines(none(), width), width)
 		}
-		b.Append("")
-		if got, want := b.Lines(none(), &md, width), Wrap(Sanitize(text), width); !slices.Equal(got, want) {
+		grow(b, "")
+		if got, want := b.Lines(none(), width), Wrap(Sanitize(text), width); !slices.Equal(got, want) {
 			t.Fatalf("%q in pieces:\n%q\nat once:\n%q", text, got, want)
 		}
 	}
@@ -138,17 +138,16 @@ func TestBlockStreamsAsItEnds(t *testing.T) {
 
 func TestBlockWidth(t *testing.T) {
 	r := newRand(t, 9)
-	var md Markdown
 	for range 600 {
 		width := 1 + r.IntN(100)
 		for _, theme := range []*Theme{none(), NewTheme(ModeDark, true)} {
 			b := NewBlock(BlockKind(r.IntN(8)), randomText(r, 10), randomText(r, 60))
-			b.SetStatus(Status(r.IntN(7)))
-			b.SetOpen(r.IntN(2) == 0)
+			b.Status = Status(r.IntN(7))
+			b.Open = r.IntN(2) == 0
 			if r.IntN(3) == 0 {
-				b.SetDiff(randomText(r, 30))
+				b.Diff = randomText(r, 30)
 			}
-			lines := b.Lines(theme, &md, width)
+			lines := b.Lines(theme, width)
 			checkWidth(t, "block", lines, width)
 			if theme.Mode() == ModeNone && strings.Contains(strings.Join(lines, ""), "\x1b") {
 				t.Fatalf("an escape without colour: %q", lines)
@@ -172,31 +171,21 @@ func TestDiffCap(t *testing.T) {
 
 // TestLongMessageIsFolded: a paste of thousands of lines takes a dozen lines of the screen.
 func TestLongMessageIsFolded(t *testing.T) {
-	var md Markdown
 	b := NewBlock(BlockUser, "", "look:\n"+strings.Repeat("line\n", 4_999))
-	lines := b.Lines(none(), &md, 80)
+	lines := b.Lines(none(), 80)
 	if len(lines) != 11 || lines[0] != "> look:" || !strings.Contains(lines[10], "4990 more lines") {
 		t.Errorf("%d lines: %q", len(lines), lines[max(len(lines)-2, 0):])
 	}
-	if b.SetOpen(true); len(b.Lines(none(), &md, 80)) != 5_000 {
-		t.Errorf("unfolded it has %d lines", len(b.Lines(none(), &md, 80)))
+	b.Open = true
+	if len(b.Lines(none(), 80)) != 5_000 {
+		t.Errorf("unfolded it has %d lines", len(b.Lines(none(), 80)))
 	}
 	b = NewBlock(BlockUser, "", strings.Repeat("x", 100_000))
-	if n := len(b.Lines(none(), &md, 80)); n > 60 {
+	if n := len(b.Lines(none(), 80)); n > 60 {
 		t.Errorf("one long line takes %d", n)
 	}
 	tool := NewBlock(BlockTool, "bash: one\ntwo", "")
-	if got := tool.Lines(none(), &md, 80)[0]; !strings.Contains(got, "one ⏎ two") {
+	if got := tool.Lines(none(), 80)[0]; !strings.Contains(got, "one ⏎ two") {
 		t.Errorf("a command of two lines: %q", got)
-	}
-}
-
-func TestTokenCount(t *testing.T) {
-	for n, want := range map[int64]string{
-		0: "0", 999: "999", 1000: "1k", 9_540: "9.5k", 99_949: "99.9k", 99_950: "100k", 168_000: "168k", 999_499: "999k", 999_500: "1M", 1_048_576: "1.05M", 2_000_000: "2M", 12_340_000: "12.34M",
-	} {
-		if got := Tokens(n); got != want {
-			t.Errorf("%d: %q, want %q", n, got, want)
-		}
 	}
 }

@@ -3,9 +3,10 @@ package widget
 import (
 	"regexp"
 	"strings"
-	"sync"
 
 	"charm.land/lipgloss/v2"
+
+	"github.com/clew-dev/clew/internal/text"
 )
 
 // Languages whose comments begin with # or with --; those of all others begin with //.
@@ -22,14 +23,12 @@ const keywords = `abstract|and|as|async|await|begin|bool|break|case|catch|chan|c
 	`where|while|with|yield|SELECT|FROM|WHERE|INSERT|UPDATE|DELETE|CREATE|TABLE|JOIN|ORDER|GROUP|BY|LIMIT|AND|OR|NOT|NULL`
 
 // codeTokens finds, by how comments begin, the comments, texts, keywords and numbers of a line
-// of code. The patterns are made when the first code is drawn.
-var codeTokens = sync.OnceValue(func() map[string]*regexp.Regexp {
-	out := map[string]*regexp.Regexp{}
-	for _, comment := range []string{"//", "#", "--"} {
-		out[comment] = regexp.MustCompile(`(^` + comment + `.*|\s` + comment + `.*|/\*.*?\*/)|("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|` + "`[^`]*`" + `)|\b(` + keywords + `)\b|\b(\d[\w.]*)`)
-	}
-	return out
-})
+// of code.
+var codeTokens = map[string]func() *regexp.Regexp{"//": codePattern("//"), "#": codePattern("#"), "--": codePattern("--")}
+
+func codePattern(comment string) func() *regexp.Regexp {
+	return text.Pattern(`(^` + comment + `.*|\s` + comment + `.*|/\*.*?\*/)|("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|` + "`[^`]*`" + `)|\b(` + keywords + `)\b|\b(\d[\w.]*)`)
+}
 
 // paintCode draws a line of code in the colours of its language, as far as a line alone tells:
 // what goes on from the line before it is not known. What is none of it has the style base, and
@@ -49,7 +48,7 @@ func paintCode(t *Theme, base lipgloss.Style, language, line string) string {
 	styles := []lipgloss.Style{t.Dim, t.Good, t.Accent, t.Warning}
 	var b strings.Builder
 	at := 0
-	for _, m := range codeTokens()[comment].FindAllStringSubmatchIndex(line, -1) {
+	for _, m := range codeTokens[comment]().FindAllStringSubmatchIndex(line, -1) {
 		for i, style := range styles {
 			if from, to := m[2+2*i], m[3+2*i]; from >= 0 {
 				b.WriteString(t.Paint(base, line[at:from]) + t.Paint(style.Background(base.GetBackground()), line[from:to]))

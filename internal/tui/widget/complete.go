@@ -1,12 +1,12 @@
 package widget
 
 import (
-	"regexp"
 	"strings"
-	"sync"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/sahilm/fuzzy"
+
+	"github.com/clew-dev/clew/internal/text"
 )
 
 // A Command is offered when a text begins with a slash.
@@ -25,8 +25,8 @@ func (e *Editor) SetCommands(c []Command) { e.commands = c }
 func (e *Editor) SetComplete(fn func(prefix string) []string) { e.complete = fn }
 
 var (
-	fileToken    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?:^|\s)(@(?:"[^"]*|[^\s"]*))$`) })
-	commandToken = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^/[\w:-]*$`) })
+	fileToken    = text.Pattern(`(?:^|\s)(@(?:"[^"]*|[^\s"]*))$`)
+	commandToken = text.Pattern(`^/[\w:-]*$`)
 )
 
 // suggest opens, changes or closes the popup for what stands before the cursor.

@@ -38,16 +38,22 @@ const quiet = 300 * time.Millisecond
 // answer it by accident: pastes never answer, and keys count only after 300 ms
 // without one.
 type Dialog struct {
+	Question      // what it asks
 	theme         *Theme
-	q             Question
 	now           func() time.Time
 	since         time.Time // when it appeared, or the last key that did not count
 	ready         bool
 	sel           int
 	width, height int
-	bodyWidth     int  // for which the lines of the scroller are made
-	short         bool // the options have a line each; they stand in full below the body
+	bodyOf        body // what the lines of the scroller are made of
 	scroller
+}
+
+// body says for what the body of a dialog was drawn.
+type body struct {
+	mode  Mode
+	width int
+	short bool // the options have a line each; they stand in full below the body
 }
 
 // NewDialog returns a dialog that appears now. now is the clock.
@@ -58,7 +64,7 @@ func NewDialog(t *Theme, q Question, now func() time.Time) *Dialog {
 	if q.Safe < 0 || q.Safe >= len(q.Options) {
 		q.Safe = len(q.Options) - 1
 	}
-	d := &Dialog{theme: t, q: q, now: now, sel: q.Safe}
+	d := &Dialog{theme: t, Question: q, now: now, sel: q.Safe}
 	d.SetSize(80, 24)
 	d.Appear()
 	return d
@@ -70,19 +76,13 @@ func (d *Dialog) Appear() { d.since, d.ready = d.now(), false }
 // Ready says that keys count at once: it was opened by one.
 func (d *Dialog) Ready() { d.ready = true }
 
-// Question is what the dialog asks.
-func (d *Dialog) Question() Question { return d.q }
-
-// SetTheme changes how the dialog looks.
-func (d *Dialog) SetTheme(t *Theme) { d.theme, d.bodyWidth = t, 0 }
-
 // SetSize says how wide the dialog is and how many lines it may take.
 func (d *Dialog) SetSize(width, height int) {
 	d.width, d.height = max(width, 1), max(height, 1)
-	short := len(d.wrapped()) > max(d.height/2, len(d.q.Options))
-	if d.bodyWidth != d.width || d.short != short {
-		d.bodyWidth, d.short = d.width, short
-		if d.lines = d.body(); short {
+	of := body{d.theme.mode, d.width, len(d.wrapped()) > max(d.height/2, len(d.Options))}
+	if d.bodyOf != of {
+		d.bodyOf = of
+		if d.lines = d.body(); of.short {
 			d.lines = append(append(d.lines, ""), d.wrapped()...)
 		}
 	}
@@ -122,7 +122,7 @@ func (d *Dialog) early() bool {
 }
 
 func (d *Dialog) key(k tea.KeyPressMsg) tea.Msg {
-	n := len(d.q.Options)
+	n := len(d.Options)
 	switch s := k.String(); s {
 	case "up", "left", "shift+tab":
 		d.sel = max(d.sel-1, 0) // it stops at the ends: beyond the last one is not the first
@@ -131,12 +131,12 @@ func (d *Dialog) key(k tea.KeyPressMsg) tea.Msg {
 	case "enter":
 		return d.answer(d.sel)
 	case "esc":
-		return d.answer(d.q.Safe)
+		return d.answer(d.Safe)
 	default:
 		if d.scroller.key(s) {
 			break
 		}
-		at := slices.IndexFunc(d.q.Options, func(o Option) bool { return o.Key != "" && o.Key == s })
+		at := slices.IndexFunc(d.Options, func(o Option) bool { return o.Key != "" && o.Key == s })
 		if at < 0 {
 			return IgnoredMsg{k}
 		}
@@ -145,7 +145,7 @@ func (d *Dialog) key(k tea.KeyPressMsg) tea.Msg {
 	return nil
 }
 
-func (d *Dialog) answer(i int) tea.Msg { return DoneMsg{d.q.Options[i].ID} }
+func (d *Dialog) answer(i int) tea.Msg { return DoneMsg{d.Options[i].ID} }
 
 // body is all that may be scrolled.
 func (d *Dialog) body() []string {
@@ -157,7 +157,7 @@ func (d *Dialog) body() []string {
 		}
 		out = append(out, lines...)
 	}
-	if s := strings.TrimRight(d.q.Body, "\r\n "); s != "" {
+	if s := strings.TrimRight(d.Body, "\r\n "); s != "" {
 		var lines []string
 		for l := range strings.SplitSeq(Reveal(s), "\n") {
 			for _, part := range hardWrap(l, w) {
@@ -166,11 +166,11 @@ func (d *Dialog) body() []string {
 		}
 		add(lines)
 	}
-	if s := strings.TrimRight(d.q.Text, "\r\n "); s != "" {
+	if s := strings.TrimRight(d.Text, "\r\n "); s != "" {
 		add(Wrap(Reveal(s), w))
 	}
-	if strings.TrimSpace(d.q.Diff) != "" {
-		add(Diff(t, d.q.Diff, w, 0))
+	if strings.TrimSpace(d.Diff) != "" {
+		add(Diff(t, d.Diff, w, 0))
 	}
 	return out
 }
@@ -180,13 +180,13 @@ func (d *Dialog) body() []string {
 func (d *Dialog) optionLines() []string {
 	t := d.theme
 	var out []string
-	for i, o := range d.q.Options {
+	for i, o := range d.Options {
 		mark, style := "  ", t.Text
 		if i == d.sel {
 			mark, style = "> ", t.Match
 		}
 		lines := Wrap(o.line(), max(d.width-2, 1))
-		if d.short {
+		if d.bodyOf.short {
 			lines = []string{o.line()}
 		}
 		for _, l := range lines {
@@ -206,7 +206,7 @@ func (o Option) line() string {
 
 // wrapped is the text of all options.
 func (d *Dialog) wrapped() (out []string) {
-	for _, o := range d.q.Options {
+	for _, o := range d.Options {
 		out = append(out, Wrap(o.line(), max(d.width-2, 1))...)
 	}
 	return out
@@ -215,18 +215,13 @@ func (d *Dialog) wrapped() (out []string) {
 // revealLine is Reveal for a text of one line.
 func revealLine(s string) string { return strings.Join(strings.Fields(Reveal(s)), " ") }
 
-// View draws the dialog.
-func (d *Dialog) View() string { return strings.Join(d.draw(), "\n") }
-
 // Cursor returns nil: nothing is typed here.
 func (d *Dialog) Cursor() *tea.Cursor { return nil }
 
-// Height returns how many lines View draws.
-func (d *Dialog) Height() int { return len(d.draw()) }
-
-func (d *Dialog) draw() []string {
+// Lines draws the dialog.
+func (d *Dialog) Lines() []string {
 	t := d.theme
-	out := []string{t.Rule(t.Warning, revealLine(d.q.Title), d.width)}
+	out := []string{t.Rule(t.Warning, revealLine(d.Title), d.width)}
 	for _, l := range d.shown() {
 		out = append(out, Cut(strings.TrimRight("  "+l, " "), d.width))
 	}

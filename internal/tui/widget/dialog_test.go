@@ -122,7 +122,7 @@ func TestDialogHidesNothing(t *testing.T) {
 		c.wait(time.Second)
 		seen := map[string]bool{}
 		for range 100 {
-			lines := d.draw()
+			lines := d.Lines()
 			checkWidth(t, "dialog", lines, width)
 			if len(lines) > 12 {
 				t.Fatalf("%d lines in 12", len(lines))
@@ -154,16 +154,16 @@ func TestDialogGolden(t *testing.T) {
 		for _, q := range []Question{permission(), long, {Title: "leave the branch?", Text: "12 entries stay behind.", Options: []Option{{"", "", "leave"}, {"", "", "摘要してから"}}}, {Title: "x", Options: []Option{{"", "a", "always allow " + strings.Repeat("go test ./internal/... ", 9)}, {"", "n", "no"}}, Safe: 1}} {
 			d := NewDialog(theme, q, c.now)
 			d.SetSize(width, 14)
-			out = append(append(out, d.draw()...), "")
+			out = append(append(out, d.Lines()...), "")
 		}
 		f := NewForm(theme, "summary, before it is applied", "## Goal\n\nMake the test pass.\n\n- one\n- 二つ目の項目\n")
 		f.SetSize(width, 12)
-		out = append(out, f.lines()...)
+		out = append(out, f.Lines()...)
 		do(f, "x<esc>")
-		out = append(out, f.lines()...)
+		out = append(out, f.Lines()...)
 		l := NewLineForm(theme, "label", "two ways")
 		l.SetSize(width, 3)
-		return append(out, l.lines()...)
+		return append(out, l.Lines()...)
 	})
 }
 
@@ -181,19 +181,19 @@ func TestDialogWidth(t *testing.T) {
 		d.SetSize(width, height)
 		c.wait(time.Second)
 		do(d, "<pgdown><down>")
-		checkWidth(t, "dialog", d.draw(), width)
-		if d.Height() > height {
-			t.Fatalf("%d lines in %d", d.Height(), height)
+		checkWidth(t, "dialog", d.Lines(), width)
+		if len(d.Lines()) > height {
+			t.Fatalf("%d lines in %d", len(d.Lines()), height)
 		}
 		f := NewForm(theme, q.Title, q.Body)
 		f.SetSize(width, height)
 		do(f, "<end>x<pgdown>中<esc>")
-		checkWidth(t, "form", f.lines(), width)
-		if f.Height() > height {
-			t.Fatalf("form: %d lines in %d", f.Height(), height)
+		checkWidth(t, "form", f.Lines(), width)
+		if len(f.Lines()) > height {
+			t.Fatalf("form: %d lines in %d", len(f.Lines()), height)
 		}
-		if cur := f.Cursor(); cur.X >= width || cur.Y >= max(f.Height(), 1) {
-			t.Fatalf("cursor at %d,%d in %dx%d", cur.X, cur.Y, width, f.Height())
+		if cur := f.Cursor(); cur.X >= width || cur.Y >= max(len(f.Lines()), 1) {
+			t.Fatalf("cursor at %d,%d in %dx%d", cur.X, cur.Y, width, len(f.Lines()))
 		}
 	}
 }
@@ -248,9 +248,9 @@ func TestPickerGolden(t *testing.T) {
 		for _, keys := range []string{"", "<down>", "fix", "zzz"} {
 			p := samplePicker(theme, width)
 			do(p, keys)
-			out = append(append(out, "# "+keys), p.lines()...)
+			out = append(append(out, "# "+keys), p.Lines()...)
 		}
-		return append(out, NewPicker(theme, PickerOptions{Title: "models", Empty: "no key is set; see clew models"}, nil).lines()[:2]...)
+		return append(out, NewPicker(theme, PickerOptions{Title: "models", Empty: "no key is set; see clew models"}, nil).Lines()[:2]...)
 	})
 }
 
@@ -319,7 +319,7 @@ func TestPickerWidth(t *testing.T) {
 		for range 20 {
 			p.SetSize(1+r.IntN(120), 1+r.IntN(30))
 			do(p, []string{"<up>", "<down>", "<pgdown>", "<end>", "a", "中", "<backspace>", "<esc>", "<enter>"}[r.IntN(9)])
-			lines := strings.Split(p.View(), "\n")
+			lines := p.Lines()
 			checkWidth(t, "picker", lines, p.width)
 			if len(lines) > p.height {
 				t.Fatalf("%d lines in %d", len(lines), p.height)

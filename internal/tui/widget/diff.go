@@ -48,7 +48,7 @@ func Diff(t *Theme, unified string, width, most int) []string {
 	return out
 }
 
-func countMore(n int) string { return strings.Replace(Counted(n, "line"), " ", " more ", 1) }
+func countMore(n int) string { return strings.Replace(text.Counted(n, "line"), " ", " more ", 1) }
 
 func diffLine(t *Theme, style lipgloss.Style, language, l string, width int) []string {
 	if width < 3 || l == "" {

@@ -37,13 +37,6 @@ func NewEditor(t *Theme) *Editor {
 	return e
 }
 
-// SetTheme changes how the editor looks.
-func (e *Editor) SetTheme(t *Theme) {
-	if e.theme = t; e.pop != nil {
-		e.pop.SetTheme(t)
-	}
-}
-
 // SetSize says how wide the editor is and how high the screen. The text takes at
 // most a third of it.
 func (e *Editor) SetSize(width, height int) {
@@ -181,12 +174,6 @@ func (e *Editor) wholeMarkers(was snapshot) {
 	}
 }
 
-// View draws the editor: what is offered, a rule, and the text.
-func (e *Editor) View() string { return strings.Join(e.lines(), "\n") }
-
-// Height returns how many lines View draws.
-func (e *Editor) Height() int { return len(e.lines()) }
-
 // Cursor returns where the cursor of the terminal belongs, counted from the corner of
 // the view.
 func (e *Editor) Cursor() *tea.Cursor {
@@ -195,7 +182,8 @@ func (e *Editor) Cursor() *tea.Cursor {
 	return c
 }
 
-func (e *Editor) lines() []string {
+// Lines draws the editor: what is offered, a rule, and the text.
+func (e *Editor) Lines() []string {
 	out := append(e.offered(), e.theme.Paint(e.theme.Dim, strings.Repeat("─", e.width)))
 	if e.Empty() {
 		return append(out, Cut(strings.TrimRight("> "+e.theme.Paint(e.theme.Dim, e.placeholder), " "), e.width))
@@ -212,5 +200,5 @@ func (e *Editor) offered() []string {
 		return nil
 	}
 	e.pop.SetSize(e.width, min(maxPopup, max(e.height/3, 1)))
-	return e.pop.lines()
+	return e.pop.Lines()
 }

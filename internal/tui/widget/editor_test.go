@@ -223,7 +223,7 @@ func TestEditorPasteKeepsTabs(t *testing.T) {
 	if got := e.Text(); got != "all:\n\tgo build[31m\n" {
 		t.Errorf("got %q", got)
 	}
-	checkWidth(t, "editor", strings.Split(e.View(), "\n"), 80)
+	checkWidth(t, "editor", e.Lines(), 80)
 }
 
 func TestEditorCompletesFiles(t *testing.T) {
@@ -271,7 +271,7 @@ func TestEditorCompletesCommands(t *testing.T) {
 		{Name: "context", Help: "what the model is sent"}, {Name: "compact", Args: "[instructions]", Help: "summarize"}, {Name: "undo", Help: "undo the last pass"},
 	})
 	do(e, "/com")
-	if got := e.View(); !strings.HasPrefix(got, "> /compact [instructions]  summarize\n") {
+	if got := strings.Join(e.Lines(), "\n"); !strings.HasPrefix(got, "> /compact [instructions]  summarize\n") {
 		t.Errorf("shows\n%s", got)
 	}
 	if do(e, "<tab>now"); e.Text() != "/compact now" || e.Busy() {
@@ -311,11 +311,8 @@ func TestEditorWidth(t *testing.T) {
 			default:
 				e.Update(tea.KeyPressMsg{Text: pieces[r.IntN(10)], Code: 'x'})
 			}
-			lines := strings.Split(e.View(), "\n")
+			lines := e.Lines()
 			checkWidth(t, "editor", lines, e.width)
-			if e.Height() != len(lines) {
-				t.Fatalf("Height = %d, %d lines", e.Height(), len(lines))
-			}
 			if most := max(e.height/3, 2) + max(e.height/3, 1) + 1; len(lines) > most {
 				t.Fatalf("%d lines on a screen of %d", len(lines), e.height)
 			}
@@ -323,8 +320,8 @@ func TestEditorWidth(t *testing.T) {
 			if c.X < 0 || c.X >= e.width || c.Y < 0 || c.Y >= len(lines) {
 				t.Fatalf("cursor at %d,%d in %dx%d", c.X, c.Y, e.width, len(lines))
 			}
-			if theme.Mode() == ModeNone && strings.Contains(e.View(), "\x1b") {
-				t.Fatalf("escape without colour: %q", e.View())
+			if theme.Mode() == ModeNone && strings.Contains(strings.Join(e.Lines(), "\n"), "\x1b") {
+				t.Fatalf("escape without colour: %q", strings.Join(e.Lines(), "\n"))
 			}
 		}
 	}
@@ -342,7 +339,7 @@ func TestEditorCursorIsAtTheText(t *testing.T) {
 	} {
 		do(e, c.keys)
 		if got := e.Cursor(); got.X != c.x || got.Y != c.y {
-			t.Errorf("after %q: cursor at %d,%d, want %d,%d\n%s", c.keys, got.X, got.Y, c.x, c.y, e.View())
+			t.Errorf("after %q: cursor at %d,%d, want %d,%d\n%s", c.keys, got.X, got.Y, c.x, c.y, strings.Join(e.Lines(), "\n"))
 		}
 	}
 }

@@ -1,12 +1,6 @@
 package widget
 
-import (
-	"slices"
-	"strings"
-	"unicode/utf8"
-
-	tea "charm.land/bubbletea/v2"
-)
+import "slices"
 
 const maxHistory = 1000
 
@@ -67,32 +61,9 @@ func (h *history) jump(to int, now string) (string, bool) {
 	return h.sent[to], true
 }
 
-func containsAll(s string, words []string) bool {
-	for _, w := range words {
-		if !strings.Contains(s, w) {
-			return false
-		}
-	}
-	return true
-}
-
 // SetHistory sets what was sent before, the oldest first.
 func (e *Editor) SetHistory(h []string) { e.history.set(h) }
 
 // History returns what was sent, the oldest first: at most 1,000 texts, and none
 // twice in a row.
 func (e *Editor) History() []string { return slices.Clone(e.history.sent) }
-
-// typeQuery is what a key makes of words to search for; false where it means nothing.
-func typeQuery(query string, k tea.KeyPressMsg) (string, bool) {
-	switch {
-	case k.String() == "backspace":
-		_, n := utf8.DecodeLastRuneInString(query)
-		return query[:len(query)-n], true
-	case k.String() == "ctrl+u":
-		return "", true
-	case k.Text != "":
-		return query + strings.ReplaceAll(Sanitize(k.Text), "\n", " "), true
-	}
-	return query, false
-}

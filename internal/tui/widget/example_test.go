@@ -2,6 +2,7 @@ package widget_test
 
 import (
 	"fmt"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -15,7 +16,7 @@ func ExampleEditor() {
 	for _, c := range "/com" {
 		e.Update(tea.KeyPressMsg{Text: string(c), Code: c})
 	}
-	fmt.Println(e.View())
+	fmt.Println(strings.Join(e.Lines(), "\n"))
 	e.Update(tea.KeyPressMsg{Code: tea.KeyTab})
 	fmt.Printf("%#v\n", e.Update(tea.KeyPressMsg{Code: tea.KeyEnter}))
 	// Output:
@@ -27,9 +28,8 @@ func ExampleEditor() {
 
 func ExampleBlock() {
 	b := widget.NewBlock(widget.BlockTool, "bash go test ./...", "ok\nok\n")
-	b.SetStatus(widget.StatusDone)
-	var md widget.Markdown
-	for _, l := range b.Lines(widget.NewTheme(widget.ModeNone, false), &md, 40) {
+	b.Status = widget.StatusDone
+	for _, l := range b.Lines(widget.NewTheme(widget.ModeNone, false), 40) {
 		fmt.Println(l)
 	}
 	// Output:

@@ -5,6 +5,8 @@ import (
 	"unicode/utf8"
 
 	tea "charm.land/bubbletea/v2"
+
+	"github.com/clew-dev/clew/internal/text"
 )
 
 // A Form lets the user edit a text: a summary before it is applied, a label. Ctrl+S
@@ -16,9 +18,10 @@ type Form struct {
 	// be taken, which the form then does not do. Nil: the form counts characters.
 	Note func(text string) (note string, bad bool)
 
+	Title string // what the text is
+	Text  string // as it was given
+
 	theme         *Theme
-	title         string
-	original      string // as it was given
 	given         string // as it can be typed
 	rest          string // what the form has no room for: it stays as it is
 	single        bool
@@ -31,8 +34,8 @@ type Form struct {
 const mostFormLines = 5_000
 
 // NewForm returns a form with a text to edit.
-func NewForm(t *Theme, title, text string) *Form {
-	f := &Form{theme: t, title: title, original: text, given: typable(text), in: newInput("")}
+func NewForm(t *Theme, title, given string) *Form {
+	f := &Form{theme: t, Title: title, Text: given, given: typable(given), in: newInput("")}
 	if lines := strings.SplitAfter(f.given, "\n"); len(lines) > mostFormLines {
 		f.given, f.rest = strings.Join(lines[:mostFormLines], ""), strings.Join(lines[mostFormLines:], "")
 	}
@@ -48,15 +51,6 @@ func NewLineForm(t *Theme, title, text string) *Form {
 	f.in.set(f.given, len(f.given))
 	return f
 }
-
-// Title says what the text is.
-func (f *Form) Title() string { return f.title }
-
-// Text is the text as it was given.
-func (f *Form) Text() string { return f.original }
-
-// SetTheme changes how the form looks.
-func (f *Form) SetTheme(t *Theme) { f.theme = t }
 
 // SetSize says how many columns and lines the form has.
 func (f *Form) SetSize(width, height int) {
@@ -113,14 +107,8 @@ func (f *Form) result() string {
 	if text := f.in.text(); text != f.given {
 		return text + f.rest
 	}
-	return f.original
+	return f.Text
 }
-
-// View draws the form.
-func (f *Form) View() string { return strings.Join(f.lines(), "\n") }
-
-// Height returns how many lines View draws.
-func (f *Form) Height() int { return len(f.lines()) }
 
 // Cursor returns where the cursor belongs, counted from the corner of the view.
 func (f *Form) Cursor() *tea.Cursor {
@@ -132,11 +120,12 @@ func (f *Form) Cursor() *tea.Cursor {
 	return c
 }
 
-func (f *Form) lines() []string {
+// Lines draws the form.
+func (f *Form) Lines() []string {
 	t := f.theme
 	out := f.head()
 	if f.height > 1 {
-		out = append(out, t.Rule(t.Accent, f.title, f.width))
+		out = append(out, t.Rule(t.Accent, f.Title, f.width))
 	}
 	out = append(out, f.in.lines()...)
 	if f.height > 2 {
@@ -156,7 +145,7 @@ func (f *Form) bottom() string {
 	case f.Note != nil:
 		note, bad = f.Note(f.result())
 	case !f.single:
-		note = Counted(utf8.RuneCountInString(f.in.text()), "character")
+		note = text.Counted(utf8.RuneCountInString(f.in.text()), "character")
 	}
 	style := t.Dim
 	if bad {

@@ -72,12 +72,10 @@ Underlined
 
 func TestMarkdownGolden(t *testing.T) {
 	golden(t, "markdown", func(theme *Theme, width, _ int) []string {
-		var md Markdown
-		return md.Lines(theme, manual, width)
+		return Markdown(theme, manual, width)
 	})
 	golden(t, "markdown-narrow", func(theme *Theme, width, _ int) []string {
-		var md Markdown
-		return md.Lines(theme, manual, width/4)
+		return Markdown(theme, manual, width/4)
 	})
 }
 
@@ -130,8 +128,7 @@ func TestMarkdown(t *testing.T) {
 		{"no room left", "- - - - - a", 10, []string{"• •", "  •", "  •", "  •", "  a"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			var md Markdown
-			if got := md.Lines(none(), c.in, c.width); !slices.Equal(got, c.want) {
+			if got := Markdown(none(), c.in, c.width); !slices.Equal(got, c.want) {
 				t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(c.want, "\n"))
 			}
 		})
@@ -150,8 +147,7 @@ func TestMarkdownStyles(t *testing.T) {
 		"[a](b)":          theme.Paint(theme.Accent, "a") + " " + theme.Paint(theme.Dim, "(b)"),
 		"**aaaaaaaa bb**": "\x1b[1maaaaaaaa\x1b[m|\x1b[1mbb\x1b[m",
 	} {
-		var md Markdown
-		if got := strings.Join(md.Lines(theme, in, 10), "|"); got != want {
+		if got := strings.Join(Markdown(theme, in, 10), "|"); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
 		}
 	}
@@ -176,8 +172,7 @@ func TestMarkdownKeepsTheText(t *testing.T) {
 		}
 		text, width := b.String(), minMarkdownWidth+r.IntN(60)
 		for _, theme := range []*Theme{none(), NewTheme(ModeLight, false)} {
-			var md Markdown
-			lines := md.Lines(theme, text, width)
+			lines := Markdown(theme, text, width)
 			checkWidth(t, "markdown", lines, width)
 			if got, want := letters(unstyled(strings.Join(lines, ""))), letters(text); got != want {
 				t.Fatalf("%q at %d:\n%s\nhas the letters %s, not %s", text, width, strings.Join(lines, "\n"), got, want)
@@ -194,8 +189,7 @@ func TestMarkdownBounds(t *testing.T) {
 			n    int
 			want string
 		}{{300, "c (d)"}, {40_000, "[c](d)"}} {
-			var md Markdown
-			got := md.Lines(none(), "- a\n\n"+strings.TrimRight(hostile[name](c.n), "\n")+"\n[c](d)\n\n`b` [c](d)", 80)
+			got := Markdown(none(), "- a\n\n"+strings.TrimRight(hostile[name](c.n), "\n")+"\n[c](d)\n\n`b` [c](d)", 80)
 			if got[0] != "• a" || got[len(got)-1] != "`b` c (d)" {
 				t.Errorf("%s: around it nothing was rendered: %q, %q", name, got[0], got[len(got)-1])
 			}
@@ -206,23 +200,21 @@ func TestMarkdownBounds(t *testing.T) {
 	}
 	rows := len(strings.Split(hostile["short rows"](40_000), "\n"))
 	for _, n := range []int{rows, 10} {
-		var md Markdown
 		text := strings.Join(strings.Split(hostile["short rows"](40_000), "\n")[:n], "\n")
-		if plain := strings.HasPrefix(md.Lines(none(), text, 80)[0], "|a|a|"); plain != (n == rows) {
+		if plain := strings.HasPrefix(Markdown(none(), text, 80)[0], "|a|a|"); plain != (n == rows) {
 			t.Errorf("a table of %d short rows: plain is %v", n, plain)
 		}
 	}
 	deep := strings.Repeat("> ", 60) + "a"
-	var md Markdown
-	if got := md.Lines(none(), deep, 80); !slices.Equal(got, Wrap(deep, 80)) {
+	if got := Markdown(none(), deep, 80); !slices.Equal(got, Wrap(deep, 80)) {
 		t.Errorf("%q", got)
 	}
 	large := strings.Repeat("**a**\n\n", maxMarkdown/7)
-	if got := md.Lines(NewTheme(ModeDark, true), large, 80); got[0] != "\x1b[1ma\x1b[m" {
+	if got := Markdown(NewTheme(ModeDark, true), large, 80); got[0] != "\x1b[1ma\x1b[m" {
 		t.Errorf("a long text was not rendered: %q", got[0])
 	}
 	large += "**a**\n\n"
-	if got := md.Lines(none(), large, 80); !slices.Equal(got, Wrap(large, 80)) {
+	if got := Markdown(none(), large, 80); !slices.Equal(got, Wrap(large, 80)) {
 		t.Error("a text beyond the limit was rendered")
 	}
 }
@@ -230,9 +222,8 @@ func TestMarkdownBounds(t *testing.T) {
 func TestMarkdownShowsCodeAsItIs(t *testing.T) {
 	code := "func f() {\n    re := `\\.\\*\\\\`\n\n\n        deep // " + strings.Repeat("x", 90) + "\n}"
 	for _, theme := range []*Theme{none(), NewTheme(ModeDark, true), NewTheme(ModeLight, false)} {
-		var md Markdown
 		var got []string
-		for _, l := range md.Lines(theme, "```go\n"+code+"\n```\n", 80) {
+		for _, l := range Markdown(theme, "```go\n"+code+"\n```\n", 80) {
 			got = append(got, unstyled(l))
 		}
 		text := strings.Join(got, "\n")
@@ -250,8 +241,7 @@ func TestMarkdownShowsCodeAsItIs(t *testing.T) {
 func TestMarkdownWritesNoLinksOrControls(t *testing.T) {
 	text := "[a](http://b.example) ![c](http://d.example/e.png) <http://f.example> &#27;]0;owned&#7; &#x1b;[2J &#155;1m &NewLine;&rlm;\x1b[8mhidden"
 	for _, theme := range []*Theme{none(), NewTheme(ModeDark, true)} {
-		var md Markdown
-		lines := md.Lines(theme, text, 70)
+		lines := Markdown(theme, text, 70)
 		checkWidth(t, "markdown", lines, 70)
 		got := unstyled(strings.Join(lines, " "))
 		if strings.Contains(got, "\x1b") {
@@ -262,26 +252,6 @@ func TestMarkdownWritesNoLinksOrControls(t *testing.T) {
 				t.Errorf("%s: %q is not in %q", theme.Mode(), want, got)
 			}
 		}
-	}
-}
-
-func TestMarkdownCache(t *testing.T) {
-	var md Markdown
-	a := md.Lines(none(), "some *text*", 40)
-	if b := md.Lines(none(), "some *text*", 40); &a[0] != &b[0] {
-		t.Error("rendered twice")
-	}
-	if b := md.Lines(none(), "some *text*", 41); &a[0] == &b[0] {
-		t.Error("another width, and nothing was rendered")
-	}
-	if b := md.Lines(NewTheme(ModeDark, true), "some *text*", 40); b[0] == a[0] {
-		t.Errorf("another theme, and nothing was rendered: %q", b)
-	}
-	for i := range 2 * maxMarkdownCache {
-		md.Lines(none(), strings.Repeat("x", i+1), 40)
-	}
-	if len(md.cache) > maxMarkdownCache || len(md.order) > maxMarkdownCache {
-		t.Errorf("%d texts are kept", len(md.cache))
 	}
 }
 
@@ -388,9 +358,8 @@ func FuzzMarkdown(f *testing.F) {
 		if width < 1 || width > 300 || len(s) > 4000 {
 			return
 		}
-		var md Markdown
-		checkWidth(t, "markdown", md.Lines(NewTheme(ModeDark, true), s, width), width)
-		for _, l := range md.Lines(none(), s, width) {
+		checkWidth(t, "markdown", Markdown(NewTheme(ModeDark, true), s, width), width)
+		for _, l := range Markdown(none(), s, width) {
 			if strings.Contains(l, "\x1b") {
 				t.Fatalf("an escape: %q", l)
 			}
@@ -404,8 +373,7 @@ func TestMarkdownIsNotHeldUp(t *testing.T) {
 	theme := NewTheme(ModeDark, true)
 	took := func(text string) (time.Duration, []string) {
 		start := time.Now()
-		var md Markdown
-		lines := md.Lines(theme, text, 80)
+		lines := Markdown(theme, text, 80)
 		return time.Since(start), lines
 	}
 	n := rounds(10 << 10)
@@ -442,8 +410,7 @@ func BenchmarkMarkdown(b *testing.B) {
 			b.Run(fmt.Sprintf("%s/%dKB", strings.ReplaceAll(name, " ", "-"), kb), func(b *testing.B) {
 				b.SetBytes(int64(len(text)))
 				for b.Loop() {
-					var md Markdown
-					md.Lines(NewTheme(ModeDark, true), text, 80)
+					Markdown(NewTheme(ModeDark, true), text, 80)
 				}
 			})
 		}

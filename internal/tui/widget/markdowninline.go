@@ -2,9 +2,8 @@ package widget
 
 import (
 	"bytes"
-	"strconv"
+	"html"
 	"strings"
-	"unicode/utf8"
 
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
@@ -88,7 +87,7 @@ func wrapStyled(s string, width int) (out []string) {
 	_ = w.Close()
 	out = out[:0]
 	for line := range strings.SplitSeq(b.String(), "\n") {
-		if line = trimStyled(line); line != "" {
+		if line = trimStyled(line); ansi.Strip(line) != "" {
 			out = append(out, line)
 		}
 	}
@@ -212,30 +211,10 @@ func unescape(s []byte, cell bool) string {
 // entity returns what the &name; that s begins with stands for, and its length. What
 // is none, or stands for something that must not be shown, is as it is written.
 func entity(s []byte) (string, int) {
-	end := bytes.IndexByte(s[:min(len(s), 34)], ';')
-	if end < 2 {
+	end := bytes.IndexByte(s[:min(len(s), 34)], ';') + 1
+	c := html.UnescapeString(string(s[:end]))
+	if c == "" || len(c) > 1 && strings.HasSuffix(c, ";") || strings.Contains(c, "\n") || Sanitize(c) != c {
 		return "&", 1
 	}
-	name := string(s[1:end])
-	c := ""
-	if number, ok := strings.CutPrefix(name, "#"); ok {
-		base := 10
-		if strings.HasPrefix(number, "x") || strings.HasPrefix(number, "X") {
-			number, base = number[1:], 16
-		}
-		v, err := strconv.ParseUint(number, base, 32)
-		if err != nil {
-			return "&", 1
-		}
-		c = string(utf8.RuneError)
-		if v > 0 && v <= utf8.MaxRune {
-			c = string(rune(v))
-		}
-	} else if e, ok := util.LookUpHTML5EntityByName(name); ok {
-		c = string(e.Characters)
-	}
-	if c == "" || strings.Contains(c, "\n") || Sanitize(c) != c {
-		return "&", 1
-	}
-	return c, end + 1
+	return c, end
 }

@@ -5,8 +5,6 @@ import (
 	"math"
 	"strconv"
 	"strings"
-
-	"github.com/clew-dev/clew/internal/text"
 )
 
 // Gap stands between parts of a line.
@@ -32,9 +30,6 @@ func Percent(x float64) string {
 		return ">9999%"
 	}
 }
-
-// Tokens writes a number of tokens short.
-func Tokens(n int64) string { return text.Tokens(n) }
 
 // Dollars writes US dollars.
 func Dollars(x float64) string {

@@ -2,7 +2,6 @@ package widget
 
 import (
 	"strconv"
-	"strings"
 
 	tea "charm.land/bubbletea/v2"
 )
@@ -60,29 +59,27 @@ func (s *scroller) where() string {
 
 // A Pager shows a text that may be long.
 type Pager struct {
+	Theme  *Theme
 	Title  string
 	Text   func(width int) string
 	Diff   bool   // the text is a unified diff
 	Insert string // what the key i does, which the pager says as a KeyMsg; "" for nothing
 
-	theme         *Theme
+	mode          Mode // for which the lines are made, and the width
 	width, height int
 	scroller
 }
 
-// SetTheme changes how the pager looks.
-func (p *Pager) SetTheme(t *Theme) { p.theme, p.width = t, 0 }
-
 // SetSize says how many columns and lines the pager has.
 func (p *Pager) SetSize(width, height int) {
-	if width != p.width {
+	if width != p.width || p.Theme.mode != p.mode {
 		if text := p.Text(width); p.Diff {
-			p.lines = Diff(p.theme, text, width, 0)
+			p.lines = Diff(p.Theme, text, width, 0)
 		} else {
 			p.lines = Wrap(Sanitize(text), width)
 		}
 	}
-	p.width, p.height, p.page = width, height, max(height-2, 1)
+	p.mode, p.width, p.height, p.page = p.Theme.mode, width, height, max(height-2, 1)
 	p.move(0)
 }
 
@@ -135,9 +132,9 @@ func (p *Pager) Update(msg tea.Msg) tea.Msg {
 // Cursor returns nil: nothing is typed here.
 func (p *Pager) Cursor() *tea.Cursor { return nil }
 
-// View draws the pager.
-func (p *Pager) View() string {
-	out := append([]string{p.theme.Rule(p.theme.Accent, p.Title, p.width)}, p.shown()...)
+// Lines draws the pager.
+func (p *Pager) Lines() []string {
+	out := append([]string{p.Theme.Rule(p.Theme.Accent, p.Title, p.width)}, p.shown()...)
 	for len(out) < p.height-1 {
 		out = append(out, "")
 	}
@@ -148,5 +145,5 @@ func (p *Pager) View() string {
 	if p.Insert != "" {
 		help += " · i " + p.Insert
 	}
-	return strings.Join(append(out, p.theme.Paint(p.theme.Dim, Cut(help, p.width))), "\n")
+	return append(out, p.Theme.Paint(p.Theme.Dim, Cut(help, p.width)))
 }

@@ -1,17 +1,19 @@
 package widget
 
 import (
-	"io"
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"charm.land/bubbles/v2/help"
 	"charm.land/bubbles/v2/key"
-	"charm.land/bubbles/v2/list"
 	tea "charm.land/bubbletea/v2"
 	"charm.land/lipgloss/v2"
 	"github.com/sahilm/fuzzy"
+
+	"github.com/clew-dev/clew/internal/text"
 )
 
 // An Item is a line of a picker.
@@ -51,60 +53,33 @@ type Picker struct {
 	theme         *Theme
 	width, height int
 
-	items []Item // without a layout
-	rows  list.Model
-	top   int // the first that is on the screen
-	query string
-	want  string // the item that the user has gone to, shown or not
+	items   []Item // without a layout
+	shown   []Item
+	at, top int // the selected one, the first that is on the screen
+	query   string
+	want    string // the item that the user has gone to, shown or not
 }
-
-// oneLine says to the list of bubbles that an item takes one line; the picker draws it.
-type oneLine struct{}
-
-func (oneLine) Render(io.Writer, list.Model, int, list.Item) {}
-func (oneLine) Height() int                                  { return 1 }
-func (oneLine) Spacing() int                                 { return 0 }
-func (oneLine) Update(tea.Msg, *list.Model) tea.Cmd          { return nil }
-
-// FilterValue implements list.Item. The list of bubbles gets what was found.
-func (it Item) FilterValue() string { return "" }
 
 // NewPicker returns a picker of 80 columns and 24 lines.
 func NewPicker(t *Theme, o PickerOptions, items []Item) *Picker {
-	p := &Picker{PickerOptions: o, theme: t, rows: list.New(nil, oneLine{}, 80, 24)}
-	p.rows.SetShowTitle(false)
-	p.rows.SetShowFilter(false)
-	p.rows.SetShowStatusBar(false)
-	p.rows.SetShowPagination(false)
-	p.rows.SetShowHelp(false)
-	p.rows.InfiniteScrolling = o.Bare
-	keys := func(k ...string) key.Binding { return key.NewBinding(key.WithKeys(k...)) }
-	p.rows.KeyMap = list.KeyMap{
-		CursorUp: keys("up", "ctrl+p", "shift+tab"), CursorDown: keys("down", "ctrl+n"),
-		PrevPage: keys("pgup"), NextPage: keys("pgdown"), GoToStart: keys("home"), GoToEnd: keys("end"),
-	}
-	p.SetSize(80, 24)
+	p := &Picker{PickerOptions: o, theme: t, width: 80, height: 24}
 	p.SetItems(items)
 	return p
 }
 
-// SetTheme changes how the picker looks.
-func (p *Picker) SetTheme(t *Theme) { p.theme = t }
-
 // SetSize says how many columns and lines the picker has.
-func (p *Picker) SetSize(width, height int) {
-	p.width, p.height = max(width, 1), max(height, 1)
-	page := p.height
-	if p.full() {
-		page -= 3
-	}
-	at := p.rows.Index()
-	p.rows.SetSize(p.width, page)
-	p.rows.Select(at)
-}
+func (p *Picker) SetSize(width, height int) { p.width, p.height = max(width, 1), max(height, 1) }
 
 // full reports whether there is room for a title, a detail and keys.
 func (p *Picker) full() bool { return p.height >= 5 && !p.Bare }
+
+// page is how many items are on the screen at once.
+func (p *Picker) page() int {
+	if p.full() {
+		return p.height - 3
+	}
+	return p.height
+}
 
 // SetItems replaces the items. The selection stays with its id.
 func (p *Picker) SetItems(items []Item) {
@@ -119,12 +94,7 @@ func (p *Picker) Refresh() {
 		layout = p.best
 	}
 	items, at := layout(p.query, p.want)
-	rows := make([]list.Item, len(items))
-	for i, it := range items {
-		rows[i] = it
-	}
-	p.rows.SetItems(rows)
-	p.rows.Select(max(slices.IndexFunc(items, func(it Item) bool { return it.ID == at }), 0))
+	p.shown, p.at = items, max(slices.IndexFunc(items, func(it Item) bool { return it.ID == at }), 0)
 }
 
 // best finds the items that have all words of a query, the best first; where none
@@ -137,13 +107,13 @@ func (p *Picker) best(query, want string) (out []Item, at string) {
 	heads, far := make([]string, len(p.items)), map[string]int{}
 	for i, it := range p.items {
 		heads[i] = strings.Join(it.Cells, " ")
-		text, n := strings.ToLower(head(heads[i]+"\n"+it.Detail+" "+it.Search, 4000)), 0
-		if !containsAll(text, words) {
+		all, n := strings.ToLower(text.Head(heads[i]+"\n"+it.Detail+" "+it.Search, 4000)), 0
+		if slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(all, w) }) {
 			continue
 		}
 		for _, w := range words {
-			k := strings.Index(text, w)
-			if n += min(k, 500); k > 0 && !strings.ContainsRune(" /-_.:@\n", rune(text[k-1])) {
+			k := strings.Index(all, w)
+			if n += min(k, 500); k > 0 && !strings.ContainsRune(" /-_.:@\n", rune(all[k-1])) {
 				n += 500 // not at the beginning of a word
 			}
 		}
@@ -159,15 +129,15 @@ func (p *Picker) best(query, want string) (out []Item, at string) {
 }
 
 // Shown returns the items that are shown.
-func (p *Picker) Shown() []Item {
-	out := make([]Item, len(p.rows.Items()))
-	for i, it := range p.rows.Items() {
-		out[i] = it.(Item)
-	}
-	return out
-}
+func (p *Picker) Shown() []Item { return p.shown }
 
-func (p *Picker) item() Item { it, _ := p.rows.SelectedItem().(Item); return it }
+// item is the selected one.
+func (p *Picker) item() Item {
+	if len(p.shown) == 0 {
+		return Item{}
+	}
+	return p.shown[p.at]
+}
 
 // Selected returns the id of the selected item, "" for none.
 func (p *Picker) Selected() string { return p.item().ID }
@@ -196,7 +166,7 @@ func (p *Picker) key(k tea.KeyPressMsg) tea.Msg {
 	case slices.ContainsFunc(p.Keys, func(x PickerKey) bool { return x.Key == s }):
 		return KeyMsg{Key: s, ID: p.Selected()}
 	case s == "enter":
-		if len(p.rows.Items()) > 0 {
+		if len(p.shown) > 0 {
 			return DoneMsg{p.Selected()}
 		}
 	case s == "esc" && p.query == "":
@@ -205,11 +175,51 @@ func (p *Picker) key(k tea.KeyPressMsg) tea.Msg {
 		p.Find("")
 	case typed:
 		p.Find(query)
-	case len(p.rows.Items()) > 0:
-		p.rows, _ = p.rows.Update(k)
-		p.want = p.Selected()
+	case len(p.shown) > 0:
+		p.move(s)
 	}
 	return nil
+}
+
+// move goes to the item that a key means. Of a bare list the ends meet.
+func (p *Picker) move(key string) {
+	at, last := p.at, len(p.shown)-1
+	switch key {
+	case "up", "ctrl+p", "shift+tab":
+		at--
+	case "down", "ctrl+n":
+		at++
+	case "pgup":
+		at -= p.page()
+	case "pgdown":
+		at += p.page()
+	case "home":
+		at = 0
+	case "end":
+		at = last
+	}
+	switch {
+	case p.Bare && at < 0:
+		at = last
+	case p.Bare && at > last:
+		at = 0
+	}
+	p.at = max(min(at, last), 0)
+	p.want = p.Selected()
+}
+
+// typeQuery is what a key makes of words to search for; false where it means nothing.
+func typeQuery(query string, k tea.KeyPressMsg) (string, bool) {
+	switch {
+	case k.String() == "backspace":
+		_, n := utf8.DecodeLastRuneInString(query)
+		return query[:len(query)-n], true
+	case k.String() == "ctrl+u":
+		return "", true
+	case k.Text != "":
+		return query + strings.ReplaceAll(Sanitize(k.Text), "\n", " "), true
+	}
+	return query, false
 }
 
 // Find changes the words. The best item is selected; without words, the one that was.
@@ -227,18 +237,16 @@ func (p *Picker) Find(query string) {
 	p.Refresh()
 }
 
-// View draws the picker.
-func (p *Picker) View() string { return strings.Join(p.lines(), "\n") }
-
 // Cursor returns nil: what is searched for stands in the title.
 func (p *Picker) Cursor() *tea.Cursor { return nil }
 
-func (p *Picker) lines() []string {
+// Lines draws the picker.
+func (p *Picker) Lines() []string {
 	t := p.theme
-	items := p.rows.Items()
+	items := p.shown
 	var out []string
 	if p.full() {
-		title := OneLine(p.Title) + " · " + strconv.Itoa(min(p.rows.Index()+1, len(items))) + "/" + strconv.Itoa(len(items))
+		title := OneLine(p.Title) + " · " + strconv.Itoa(min(p.at+1, len(items))) + "/" + strconv.Itoa(len(items))
 		if p.Layout == nil && len(p.items) != len(items) {
 			title += " of " + strconv.Itoa(len(p.items))
 		}
@@ -247,12 +255,12 @@ func (p *Picker) lines() []string {
 		}
 		out = append(out, t.Paint(t.Accent, Cut(title, p.width)))
 	}
-	page := p.rows.Paginator.PerPage // it scrolls by lines: at the end stands what is before it
-	p.top = max(min(p.top, p.rows.Index(), len(items)-page), p.rows.Index()-page+1, 0)
+	page := p.page() // it scrolls by lines: at the end stands what is before it
+	p.top = max(min(p.top, p.at, len(items)-page), p.at-page+1, 0)
 	shown := items[p.top:min(p.top+page, len(items))]
 	widths := p.columnWidths(shown)
 	for i, it := range shown {
-		out = append(out, p.row(it.(Item), p.top+i == p.rows.Index(), widths))
+		out = append(out, p.row(it, p.top+i == p.at, widths))
 	}
 	if len(items) == 0 {
 		text := OneLine(p.Empty)
@@ -265,17 +273,13 @@ func (p *Picker) lines() []string {
 		for len(out) < p.height-2 {
 			out = append(out, "")
 		}
-		out = append(out, t.Paint(t.Dim, Cut(OneLine(head(p.item().Detail, 2000)), p.width)), p.hints())
+		out = append(out, t.Paint(t.Dim, Cut(OneLine(text.Head(p.item().Detail, 2000)), p.width)), p.hints())
 	}
 	return out
 }
 
 func (p *Picker) hints() string {
-	take := p.Take
-	if take == "" {
-		take = "take"
-	}
-	keys := []string{"Enter", take, "Esc", "leave", "type", "to search"}
+	keys := []string{"Enter", cmp.Or(p.Take, "take"), "Esc", "leave", "type", "to search"}
 	for _, k := range p.Keys {
 		if k.Help != "" {
 			keys = append(keys, keyName(k.Key), OneLine(k.Help))
@@ -316,10 +320,10 @@ const columnGap = 2
 // columnWidths shares the line out: each column gets what it needs; where that is too
 // much, the first one gives up to half of the line, then the others from the right.
 // What stands alone on its line takes all of it.
-func (p *Picker) columnWidths(shown []list.Item) []int {
+func (p *Picker) columnWidths(shown []Item) []int {
 	widths := []int{0}
 	for _, it := range shown {
-		for c, text := range it.(Item).Cells {
+		for c, text := range it.Cells {
 			if c == len(widths) {
 				widths = append(widths, 0)
 			}
@@ -327,8 +331,8 @@ func (p *Picker) columnWidths(shown []list.Item) []int {
 			switch {
 			case c > 0:
 				widths[c] = max(widths[c], w)
-			case len(it.(Item).Cells) > 1:
-				widths[c] = max(widths[c], Width(it.(Item).Lead)+w)
+			case len(it.Cells) > 1:
+				widths[c] = max(widths[c], Width(it.Lead)+w)
 			}
 		}
 	}
@@ -346,7 +350,7 @@ func (p *Picker) columnWidths(shown []list.Item) []int {
 	return widths
 }
 
-func oneCell(s string) string { return OneLine(head(s, 1000)) }
+func oneCell(s string) string { return OneLine(text.Head(s, 1000)) }
 
 func (p *Picker) row(it Item, selected bool, widths []int) string {
 	t := p.theme

@@ -20,7 +20,8 @@ const (
 // A Style is how a text looks.
 type Style = lipgloss.Style
 
-// A Theme says how everything looks. It is not changed once it is made.
+// A Theme says how everything looks. Widgets share one: it is changed in place once the
+// terminal has said what its background is.
 type Theme struct {
 	mode Mode // light, dark or none
 

@@ -6,7 +6,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
-	"github.com/clipperhouse/uax29/v2/graphemes"
 )
 
 const ellipsis = "…"
@@ -97,8 +96,8 @@ func breakLine(line string, width int, emit func(from, to int)) {
 		}
 	}
 	for i := 0; i < len(line); {
-		if n := styleAt(line[i:]); n > 0 {
-			i += n
+		if line[i] == '\x1b' { // a style
+			i += strings.IndexByte(line[i:], 'm') + 1
 			continue
 		}
 		c, w := cluster(line[i:])
@@ -122,14 +121,11 @@ func breakLine(line string, width int, emit func(from, to int)) {
 }
 
 // cluster returns the first character of s as people count them, and its columns.
-func cluster(s string) (string, int) {
-	if len(s) == 1 || s[0] < utf8.RuneSelf && s[1] < utf8.RuneSelf {
-		return s[:1], 1
-	}
-	it := graphemes.FromString(s)
-	it.Next()
-	c := it.Value()
-	return c, ansi.StringWidth(c)
+func cluster(s string) (string, int) { return ansi.FirstGraphemeCluster(s, ansi.GraphemeWidth) }
+
+// trimStyled removes the spaces at the end of a line, also those between styles.
+func trimStyled(l string) string {
+	return ansi.Truncate(l, ansi.StringWidth(strings.TrimRight(ansi.Strip(l), " ")), "")
 }
 
 // breaksBetween reports whether a line may end between two characters of which
@@ -150,15 +146,4 @@ func breaksBetween(a, b rune) bool {
 func ideographic(r rune) bool {
 	return r >= 0x2e80 && r <= 0xa4cf || r >= 0xf900 && r <= 0xfaff || r >= 0xff00 && r <= 0xff60 ||
 		r >= 0x1f300 && r <= 0x1faff || r >= 0x20000 && r <= 0x3fffd || unicode.In(r, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
-}
-
-// head returns the beginning of s, about n bytes.
-func head(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
 }

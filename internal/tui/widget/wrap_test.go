@@ -2,6 +2,7 @@ package widget
 
 import (
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -111,16 +112,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
+var style = regexp.MustCompile("\x1b\\[[0-9;:]*m")
+
 // unstyled returns s without its styles. Other sequences stay.
-func unstyled(s string) string {
-	var b strings.Builder
-	for s != "" {
-		if n := styleAt(s); n > 0 {
-			s = s[n:]
-			continue
-		}
-		b.WriteByte(s[0])
-		s = s[1:]
-	}
-	return b.String()
-}
+func unstyled(s string) string { return style.ReplaceAllString(s, "") }
