@@ -130,7 +130,7 @@ func (u *ui) answer(option string) {
 
 // allowAlways writes rules into the settings.
 func allowAlways(u *ui, rules []string) {
-	u.quietly(func(ctx context.Context) error { return u.cfg.Host.Allow(ctx, rules) }, func(err error) {
+	u.run("", func(ctx context.Context) error { return u.cfg.Host.Allow(ctx, rules) }, func(err error) {
 		if err != nil {
 			u.fail("it is allowed for this session, and could not be written into the settings", err)
 		}
@@ -209,17 +209,14 @@ func setModel(u *ui, name string) {
 
 func chooseReasoning(u *ui, args string) {
 	set := func(level string) {
-		r, err := model.ParseReasoning(level)
-		if err != nil {
-			u.fail("reasoning", err)
-			return
-		}
 		a := u.cfg.Host.Agent()
-		u.quietly(func(ctx context.Context) error { return a.SetReasoning(ctx, r) }, func(err error) {
-			if !failed(u, "reasoning", err) {
-				u.note("reasoning: " + level + ", from the next request on")
+		u.try("", "reasoning", func(ctx context.Context) error {
+			r, err := model.ParseReasoning(level)
+			if err != nil {
+				return err
 			}
-		})
+			return a.SetReasoning(ctx, r)
+		}, func() { u.note("reasoning: " + level + ", from the next request on") })
 	}
 	if args != "" {
 		set(strings.ToLower(args))
@@ -244,44 +241,33 @@ var modeTexts = map[permission.Mode]string{
 
 func chooseMode(u *ui, args string) {
 	if args != "" {
-		m, err := permission.ParseMode(strings.ToLower(args))
-		if err != nil {
-			u.fail("mode", err)
-			return
-		}
-		setMode(u, m)
+		setMode(u, strings.ToLower(args))
 		return
 	}
 	var items []widget.Item
 	for _, m := range permission.Modes() {
 		items = append(items, widget.Item{ID: string(m), Cells: []string{string(m), modeTexts[m]}})
 	}
-	u.pick(widget.PickerOptions{Title: "what is done without asking?"}, items, string(u.cfg.Host.Agent().State().Mode), func(id string) { setMode(u, permission.Mode(id)) })
+	u.pick(widget.PickerOptions{Title: "what is done without asking?"}, items, string(u.cfg.Host.Agent().State().Mode), func(id string) { setMode(u, id) })
 }
 
-func setMode(u *ui, m permission.Mode) {
+func setMode(u *ui, name string) {
 	a := u.cfg.Host.Agent()
-	u.quietly(func(ctx context.Context) error { return a.SetMode(ctx, m) }, func(err error) {
-		if !failed(u, "mode", err) {
-			u.note("mode " + string(m) + ": " + modeTexts[m])
+	u.try("", "mode", func(ctx context.Context) error {
+		m, err := permission.ParseMode(name)
+		if err != nil {
+			return err
 		}
-	})
+		return a.SetMode(ctx, m)
+	}, func() { u.note("mode " + name + ": " + modeTexts[permission.Mode(name)]) })
 }
 
 // changeSettings shows what is set, or sets something.
 func changeSettings(u *ui, args string) {
 	h := u.cfg.Host
 	set := func(name, value string) {
-		note := ""
-		u.quietly(func(ctx context.Context) (err error) { note, err = h.Set(ctx, name, value); return err }, func(err error) {
-			if failed(u, "set "+name, err) {
-				return
-			}
-			text := name + " is now " + value
-			if note != "" {
-				text += "; " + note
-			}
-			u.note(text)
+		get(u, "", "set "+name, func(ctx context.Context) (string, error) { return h.Set(ctx, name, value) }, func(note string) {
+			u.note(strings.TrimSuffix(name+" is now "+value+"; "+note, "; "))
 		})
 	}
 	if name, value, ok := strings.Cut(args, " "); ok {

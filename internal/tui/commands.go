@@ -58,9 +58,9 @@ func commands() []cmd {
 }
 
 // command does what a line says that is not for the model.
-func command(u *ui, kind inputKind, rest string) {
-	if kind == inputShell || kind == inputHidden {
-		shell(u, rest, kind == inputHidden)
+func command(u *ui, mark, rest string) {
+	if mark != "/" {
+		shell(u, strings.TrimSpace(rest), mark == "!!")
 		return
 	}
 	name, args, _ := strings.Cut(rest, " ")
@@ -97,7 +97,7 @@ func shell(u *ui, line string, hidden bool) {
 		return
 	}
 	a := u.cfg.Host.Agent()
-	u.quietly(func(ctx context.Context) error { return a.Shell(ctx, line, hidden) }, func(err error) {
+	u.run("", func(ctx context.Context) error { return a.Shell(ctx, line, hidden) }, func(err error) {
 		if err != nil && !cancelled(err) {
 			u.fail("", err)
 		}
@@ -122,16 +122,6 @@ func failed(u *ui, what string, err error) bool {
 	return true
 }
 
-// get is run for work that finds something out: then is called with it, where that did not fail.
-func get[T any](u *ui, doing, what string, work func(ctx context.Context) (T, error), then func(T)) {
-	var got T
-	u.run(doing, func(ctx context.Context) (err error) { got, err = work(ctx); return err }, func(err error) {
-		if !failed(u, what, err) {
-			then(got)
-		}
-	})
-}
-
 // yesNo asks the user for a yes.
 func yesNo(u *ui, q widget.Question, sudden bool, yes, no string, then func()) {
 	q.Safe, q.Options = 1, []widget.Option{{ID: "yes", Key: "y", Text: yes}, {ID: "no", Key: "n", Text: no}}
@@ -143,12 +133,7 @@ func yesNo(u *ui, q widget.Question, sudden bool, yes, no string, then func()) {
 }
 
 func goOn(u *ui) {
-	a := u.cfg.Host.Agent()
-	u.quietly(a.Continue, func(err error) {
-		if err != nil {
-			u.fail("", err)
-		}
-	})
+	u.try("", "", u.cfg.Host.Agent().Continue, func() {})
 }
 
 // greet says what there is to say at the start.
@@ -174,12 +159,7 @@ func greet(u *ui, c Config) {
 	}
 }
 
-func orNone(s string) string {
-	if s == "" {
-		return "no model"
-	}
-	return s
-}
+func orNone(model string) string { return cmp.Or(model, "no model") }
 
 func trust(u *ui) {
 	t := u.cfg.Host
@@ -189,10 +169,8 @@ func trust(u *ui) {
 	}
 	q := widget.Question{Title: "trust this project?", Text: "Its programs run with your rights, without asking.", Body: strings.Join(t.Untrusted(), "\n")}
 	yesNo(u, q, false, "yes, from now on", "no", func() {
-		u.quietly(t.Trust, func(err error) {
-			if !failed(u, "trust the project", err) {
-				u.note("the project is trusted; its hooks count from the next session on, its servers from the next start on")
-			}
+		u.try("", "trust the project", t.Trust, func() {
+			u.note("the project is trusted; its hooks count from the next session on, its servers from the next start on")
 		})
 	})
 }
@@ -249,8 +227,7 @@ func hooks(u *ui) {
 }
 
 func showQueue(u *ui) {
-	a := u.cfg.Host.Agent()
-	waiting := a.Queue()
+	waiting := u.cfg.Host.Agent().Queue()
 	if len(waiting) == 0 {
 		u.note("nothing waits to be delivered")
 		return
@@ -264,16 +241,6 @@ func showQueue(u *ui) {
 		items = append(items, widget.Item{ID: q.ID, Cells: []string{text.FirstLine(q.Text), when, q.At.Format("15:04:05")}, Detail: q.Text})
 	}
 	u.pick(widget.PickerOptions{Title: "waiting messages: Enter takes one back"}, items, "", func(id string) {
-		var got []agent.Queued
-		u.quietly(func(context.Context) (err error) { got, err = a.TakeBack(id); return err }, func(err error) {
-			if err != nil {
-				u.fail("", err)
-			}
-			for _, q := range got {
-				if !u.ed.Offer(q.Text) {
-					u.note("taken back; the editor was not empty: the key Up brings it back")
-				}
-			}
-		})
+		u.takeBack(id, func(agent.Queued) { u.note("taken back; the editor was not empty: the key Up brings it back") })
 	})
 }

@@ -204,20 +204,19 @@ func arrived(u *ui, b *clew.Branched) {
 		u.note(b.Why)
 	}
 	if b.Leaf != b.From {
-		text := "moved"
+		note, of := "moved", "them"
 		if b.Left > 0 {
-			text += "; " + countedThat(b.Left, "message", "stay") + " on the branch that was left"
+			note += "; " + countedThat(b.Left, "message", "stay") + " on the branch that was left"
 		}
-		if b.Summary != nil && b.Left == 1 {
-			text += ", and a summary of it is told here"
-		} else if b.Summary != nil {
-			text += ", and a summary of them is told here"
+		if b.Left == 1 {
+			of = "it"
 		}
-		u.note(text)
+		if b.Summary != nil {
+			note += ", and a summary of " + of + " is told here"
+		}
+		u.note(note)
 	}
-	if b.Text != "" && !u.ed.Offer(b.Text) {
-		u.note("the message that stood here was not put into the editor, where you have typed something: " + text.FirstLine(b.Text))
-	}
+	u.offer(b.Text)
 }
 
 func pin(u *ui, id string) {
@@ -280,13 +279,10 @@ func pickMessage(u *ui, id, title, none string, want func(agent.Shown) bool, pic
 func setPin(u *ui, id string, on bool) {
 	id = bareID(id)
 	a := u.cfg.Host.Agent()
-	u.quietly(func(ctx context.Context) error { return a.Pin(ctx, id, on) }, func(err error) {
-		switch {
-		case err != nil:
-			u.fail("", err)
-		case on:
+	u.try("", "", func(ctx context.Context) error { return a.Pin(ctx, id, on) }, func() {
+		if on {
 			u.note("pinned: [#" + id + "] stays word for word through every compaction")
-		default:
+		} else {
 			u.note("[#" + id + "] is not pinned any more")
 		}
 	})

@@ -28,15 +28,7 @@ type eventsMsg []agent.Event
 // listen waits for events.
 func (u *ui) listen(wait time.Duration) tea.Cmd {
 	return u.tasks.cmd(func(ctx context.Context) tea.Msg {
-		if wait > 0 {
-			t := time.NewTimer(wait)
-			defer t.Stop()
-			select {
-			case <-ctx.Done():
-				return nil
-			case <-t.C:
-			}
-		}
+		sleep(ctx, wait)
 		select {
 		case <-ctx.Done():
 			return nil

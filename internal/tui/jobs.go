@@ -44,15 +44,23 @@ func (t *tasks) wait() {
 // after is a command that waits.
 func (t *tasks) after(d time.Duration, msg tea.Msg) tea.Cmd {
 	return t.cmd(func(ctx context.Context) tea.Msg {
-		timer := time.NewTimer(d)
-		defer timer.Stop()
-		select {
-		case <-ctx.Done():
+		if !sleep(ctx, d) {
 			return nil
-		case <-timer.C:
-			return msg
 		}
+		return msg
 	})
+}
+
+// sleep reports whether a time has passed before the end.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
 }
 
 // job is a task that the user waits for, and that Escape cancels.
@@ -71,30 +79,40 @@ type jobMsg struct {
 	err error
 }
 
-// run does something beside the program; then is called when it has ended.
+// run does something beside the program; then is called when it has ended. what is shown
+// meanwhile; "" is for what takes no time worth showing.
 func (u *ui) run(what string, work func(ctx context.Context) error, then func(error)) {
 	ctx, cancel := context.WithCancel(u.tasks.ctx)
 	j := &job{what: what, since: u.cfg.Clock(), asks: len(u.asks) > 0, cancel: cancel, then: then}
-	u.jobs = append(u.jobs, j)
+	if what != "" {
+		u.jobs = append(u.jobs, j)
+	}
 	u.do(u.tasks.cmd(func(context.Context) tea.Msg { return jobMsg{j, work(ctx)} }))
+}
+
+// try is run for something of which only the end is news: then is called where it did not
+// fail. what is what the user wanted.
+func (u *ui) try(doing, what string, work func(ctx context.Context) error, then func()) {
+	u.run(doing, work, func(err error) {
+		if !failed(u, what, err) {
+			then()
+		}
+	})
+}
+
+// get is try for work that finds something out, which then is called with.
+func get[T any](u *ui, doing, what string, work func(ctx context.Context) (T, error), then func(T)) {
+	var got T
+	u.try(doing, what, func(ctx context.Context) (err error) { got, err = work(ctx); return err }, func() { then(got) })
 }
 
 // finish takes a job off the list and calls what is to follow.
 func (u *ui) finish(m jobMsg) {
 	m.cancel()
 	u.jobs = slices.DeleteFunc(slices.Clone(u.jobs), func(j *job) bool { return j == m.job })
-	if m.then != nil {
-		u.now = m.job
-		m.then(m.err)
-		u.now = nil
-	}
-}
-
-// quietly does something beside the program that takes no time worth showing.
-func (u *ui) quietly(work func(ctx context.Context) error, then func(error)) {
-	u.do(u.tasks.cmd(func(ctx context.Context) tea.Msg {
-		return jobMsg{&job{cancel: func() {}, then: then}, work(ctx)}
-	}))
+	u.now = m.job
+	m.then(m.err)
+	u.now = nil
 }
 
 // stopJob cancels what the user waits for, if there is something.

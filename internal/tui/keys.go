@@ -37,7 +37,7 @@ func Keys() []Key {
 		{"Alt+Enter, Ctrl+J", "begin a line", nil},
 		{"Esc", "close what is open; cancel what is running", nil},
 		{"Esc Esc", "on an empty editor: the tree", nil},
-		{"Alt+Up", "take the last waiting message back into the editor", always((*ui).takeBack)},
+		{"Alt+Up", "take the last waiting message back into the editor", always((*ui).takeLast)},
 		{"Ctrl+G", "go to the open question or preview", always((*ui).goToWaiting)},
 		{"Ctrl+O", "fold or unfold tool calls, summaries and thinking", always(func(u *ui) { u.log.fold(!u.log.openTools, !u.log.openTools) })},
 		{"Ctrl+T", "fold or unfold thinking", always(func(u *ui) { u.log.fold(u.log.openTools, !u.log.openThinking) })},
@@ -204,7 +204,7 @@ func (u *ui) cancel() {
 	u.cancelled = true
 	a := u.cfg.Host.Agent()
 	did := false
-	u.quietly(func(ctx context.Context) (err error) { did, err = a.Cancel(ctx); return err }, func(err error) {
+	u.run("", func(ctx context.Context) (err error) { did, err = a.Cancel(ctx); return err }, func(err error) {
 		u.cancelled = false
 		switch {
 		case err != nil && !errors.Is(err, context.Canceled):
@@ -274,11 +274,5 @@ func (u *ui) searchHistory() {
 var modes = []permission.Mode{permission.ModeAsk, permission.ModeEdits, permission.ModePlan}
 
 func (u *ui) cycleMode() {
-	next := modes[0]
-	for i, m := range modes {
-		if m == u.state.Mode {
-			next = modes[(i+1)%len(modes)]
-		}
-	}
-	setMode(u, next)
+	setMode(u, string(modes[(slices.Index(modes, u.state.Mode)+1)%len(modes)]))
 }

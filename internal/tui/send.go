@@ -13,6 +13,7 @@ import (
 
 	"github.com/clew-dev/clew/agent"
 	"github.com/clew-dev/clew/internal/agent/rpc"
+	"github.com/clew-dev/clew/internal/text"
 )
 
 // outgoing is something that the user has typed and that is on its way: to the
@@ -36,13 +37,13 @@ type sentMsg struct{}
 func (u *ui) input(text string, when agent.When) {
 	u.log.end()
 	u.lastError = ""
-	if what, rest := kindOf(text); what != inputText {
+	mark, rest := markOf(text)
+	if mark != "" {
 		u.post(outgoing{line: text})
-		command(u, what, rest)
+		command(u, mark, rest)
 		return
-	} else {
-		u.post(outgoing{line: text, input: &agent.Input{Text: rest, When: when}, asIs: rest != strings.TrimSpace(text)})
 	}
+	u.post(outgoing{line: text, input: &agent.Input{Text: rest, When: when}, asIs: rest != strings.TrimSpace(text)})
 }
 
 // own sends a text that begins with a command that a file defines.
@@ -61,30 +62,19 @@ func (o *outgoing) expand(ctx context.Context, host rpc.Host) (in agent.Input, e
 	return in, err
 }
 
-// inputKind is what a line is.
-type inputKind int
-
-const (
-	inputText    inputKind = iota // for the model
-	inputCommand                  // /command
-	inputShell                    // !command
-	inputHidden                   // !!command, which the model does not see
-)
-
-// kindOf tells what a line is, and returns what is left of it.
-func kindOf(line string) (inputKind, string) {
+// markOf returns the mark of a line that is not for the model, and what is left of it: / of
+// a command, ! of one for the shell, !! of one that the model does not see.
+func markOf(line string) (mark, rest string) {
 	line = strings.TrimSpace(line)
-	switch {
-	case strings.HasPrefix(line, "//"):
-		return inputText, line[1:]
-	case strings.HasPrefix(line, "/"):
-		return inputCommand, line[1:]
-	case strings.HasPrefix(line, "!!"):
-		return inputHidden, strings.TrimSpace(line[2:])
-	case strings.HasPrefix(line, "!"):
-		return inputShell, strings.TrimSpace(line[1:])
+	if strings.HasPrefix(line, "//") {
+		return "", line[1:]
 	}
-	return inputText, line
+	for _, mark := range []string{"/", "!!", "!"} {
+		if rest, ok := strings.CutPrefix(line, mark); ok {
+			return mark, rest
+		}
+	}
+	return "", line
 }
 
 // post puts something into the outbox. It goes out in order, one after the other.
@@ -177,7 +167,7 @@ func (u *ui) offerDraft() {
 		return
 	}
 	var draft []byte
-	u.quietly(func(context.Context) error {
+	u.run("", func(context.Context) error {
 		path, err := d.DraftFile()
 		if err == nil {
 			if draft, err = os.ReadFile(path); err == nil {
@@ -197,29 +187,35 @@ func (u *ui) offerDraft() {
 	})
 }
 
-// takeBack puts what waits last back into the editor, if that is empty.
-func (u *ui) takeBack() {
-	switch {
-	case len(u.queue) == 0:
+// takeLast puts what waits last back into the editor, if that is empty.
+func (u *ui) takeLast() {
+	switch n := len(u.queue); {
+	case n == 0:
 		u.note("nothing waits to be delivered")
-		return
 	case !u.ed.Empty():
 		u.note("the editor is not empty; send or delete its text first")
-		return
+	default: // what does not fit, as something was typed meanwhile, waits again
+		u.takeBack(u.queue[n-1].ID, func(q agent.Queued) { u.post(outgoing{input: &q.Input, asIs: true}) })
 	}
-	a, id := u.cfg.Host.Agent(), u.queue[len(u.queue)-1].ID
-	var got []agent.Queued
-	u.quietly(func(context.Context) (err error) { got, err = a.TakeBack(id); return err }, func(err error) {
-		if err != nil {
-			u.fail("", err)
-			return
-		}
+}
+
+// takeBack puts what waits back into the editor; full is called where something stands there.
+func (u *ui) takeBack(id string, full func(agent.Queued)) {
+	a := u.cfg.Host.Agent()
+	get(u, "", "", func(context.Context) ([]agent.Queued, error) { return a.TakeBack(id) }, func(got []agent.Queued) {
 		for _, q := range got {
-			if !u.ed.Offer(q.Text) { // something was typed meanwhile
-				u.post(outgoing{input: &q.Input, asIs: true})
+			if !u.ed.Offer(q.Text) {
+				full(q)
 			}
 		}
 	})
+}
+
+// offer puts the text of a message that is gone to into the editor.
+func (u *ui) offer(said string) {
+	if said != "" && !u.ed.Offer(said) {
+		u.note("the message that stood here was not put into the editor, where you have typed something: " + text.FirstLine(said))
+	}
 }
 
 // ago says how long a time is past.

@@ -65,9 +65,7 @@ func fork(u *ui, id string) {
 		return err
 	}, func() {
 		u.note("this is a copy; the session it was made of stays as it is: /resume goes back to it")
-		if said != "" && !u.ed.Offer(said) {
-			u.note("the message that stood here was not put into the editor, where you have typed something: " + text.FirstLine(said))
-		}
+		u.offer(said)
 	})
 }
 
@@ -75,12 +73,10 @@ func name(u *ui, args string) {
 	a := u.cfg.Host.Agent()
 	set := func(name string) {
 		name = widget.OneLine(name)
-		u.quietly(func(ctx context.Context) error { return a.Name(ctx, name) }, func(err error) {
-			switch {
-			case failed(u, "name", err):
-			case name == "":
+		u.try("", "name", func(ctx context.Context) error { return a.Name(ctx, name) }, func() {
+			if name == "" {
 				u.note("the session has no name any more")
-			default:
+			} else {
 				u.note("the session is now called " + name)
 			}
 		})
@@ -122,17 +118,14 @@ func listSessions(u *ui, all bool) {
 			switchTo(u, "opening the session", func(ctx context.Context) error { return h.Resume(ctx, path) }, nil)
 		})
 		again := func(what string, work func(ctx context.Context) error) {
-			var now []sessions.Found
-			u.quietly(func(ctx context.Context) (err error) {
-				if err = work(ctx); err == nil {
-					now, err = list(ctx)
+			get(u, "", what, func(ctx context.Context) ([]sessions.Found, error) {
+				if err := work(ctx); err != nil {
+					return nil, err
 				}
-				return err
-			}, func(err error) {
-				if !failed(u, what, err) {
-					found = now
-					p.SetItems(sessionItems(found, h.Agent().State().File))
-				}
+				return list(ctx)
+			}, func(now []sessions.Found) {
+				found = now
+				p.SetItems(sessionItems(found, h.Agent().State().File))
 			})
 		}
 		o.key = func(key, path string) {

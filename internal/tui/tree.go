@@ -295,28 +295,19 @@ func onTree(u *ui, t *tree, key, id string) {
 	switch {
 	case key == "L" && i >= 0:
 		u.edit("label (empty: none)", t.entries[i].Label, func(label string) {
-			var now []agent.Node
-			u.quietly(func(ctx context.Context) (err error) {
-				if err = a.Label(ctx, id, strings.TrimSpace(label)); err == nil {
-					now, err = a.Tree(ctx)
+			get(u, "", "label", func(ctx context.Context) ([]agent.Node, error) {
+				if err := a.Label(ctx, id, strings.TrimSpace(label)); err != nil {
+					return nil, err
 				}
-				return err
-			}, func(err error) {
-				if !failed(u, "label", err) {
-					t.set(now)
-				}
-			})
+				return a.Tree(ctx)
+			}, t.set)
 		})
 	case key == "ctrl+x" && i >= 0:
-		var r *clew.Recalled
-		u.quietly(func(ctx context.Context) (err error) {
-			r, err = a.Recall(ctx, id, clew.RecallOptions{Max: -1})
-			return err
-		}, func(err error) {
-			if !failed(u, "copy", err) {
-				u.do(tea.SetClipboard(r.Text))
-				u.note("copied, as far as the terminal lets programs do that")
-			}
+		get(u, "", "copy", func(ctx context.Context) (*clew.Recalled, error) {
+			return a.Recall(ctx, id, clew.RecallOptions{Max: -1})
+		}, func(r *clew.Recalled) {
+			u.do(tea.SetClipboard(r.Text))
+			u.note("copied, as far as the terminal lets programs do that")
 		})
 	default:
 		t.press(key)

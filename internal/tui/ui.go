@@ -86,7 +86,7 @@ func newUI(ctx context.Context, c Config) *ui {
 // project define.
 func (u *ui) readCommands() {
 	var own []rpc.Command
-	u.quietly(func(context.Context) error { own = u.cfg.Host.Commands(); return nil }, func(error) {
+	u.run("", func(context.Context) error { own = u.cfg.Host.Commands(); return nil }, func(error) {
 		var cmds []widget.Command
 		for _, c := range commands() {
 			cmds = append(cmds, widget.Command{Name: c.name, Args: c.args, Help: c.help})
@@ -113,7 +113,7 @@ func (u *ui) Init() tea.Cmd {
 		u.do(tea.RequestBackgroundColor)
 	}
 	var lines []string
-	u.quietly(func(context.Context) error { lines = u.cfg.Host.History(); return nil }, func(error) {
+	u.run("", func(context.Context) error { lines = u.cfg.Host.History(); return nil }, func(error) {
 		u.ed.SetHistory(append(lines, u.ed.History()...))
 	})
 	u.offerDraft()
@@ -241,7 +241,7 @@ func (u *ui) completeFile(prefix string) []string {
 	if !f.busy {
 		f.busy = true
 		var names []string
-		u.quietly(func(ctx context.Context) error { names = u.cfg.Host.Files(ctx, prefix, mostFiles); return nil }, func(error) {
+		u.run("", func(ctx context.Context) error { names = u.cfg.Host.Files(ctx, prefix, mostFiles); return nil }, func(error) {
 			f.busy, f.prefix, f.names, f.known = false, prefix, names, true
 			u.ed.Update(tea.PasteMsg{}) // nothing is put in; it looks again what to offer
 			f.known = f.asked == prefix // asked for again, it may have changed
