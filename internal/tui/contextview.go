@@ -16,10 +16,6 @@ import (
 	"github.com/clew-dev/clew/internal/tui/widget"
 )
 
-func showContext(u *ui) { showSnapshot(u, "context", contextText) }
-
-func explain(u *ui) { showSnapshot(u, "explain", explainText) }
-
 // contextSnapshot is what is known of the context.
 type contextSnapshot struct {
 	*clew.Explanation
@@ -230,26 +226,25 @@ func costText(t agent.Totals, width int) string {
 	const rest = 54 // all columns but the first one
 	narrow := width < rest+20
 	width = min(width-rest, 40)
-	line := func(what string, requests int, in, out, read, write int64, cost float64) {
-		price := widget.Dollars(cost)
-		if cost == 0 && requests > 0 {
+	line := func(what string, m agent.ModelTotals) {
+		price := widget.Dollars(m.Cost)
+		if m.Cost == 0 && m.Requests > 0 {
 			price = "not known"
 		}
 		what = widget.OneLine(what)
 		if narrow {
-			fmt.Fprintf(&b, "%s\n  %s, cost %s\n  %s in, %s cached,\n  %s to cache, %s out\n", what, text.Counted(requests, "call"), price, text.Tokens(in), text.Tokens(read), text.Tokens(write), text.Tokens(out))
+			fmt.Fprintf(&b, "%s\n  %s, cost %s\n  %s in, %s cached,\n  %s to cache, %s out\n", what, text.Counted(m.Requests, "call"), price, text.Tokens(m.Input), text.Tokens(m.CacheRead), text.Tokens(m.CacheWrite), text.Tokens(m.Output))
 			return
 		}
-		fmt.Fprintf(&b, "%s %5d  %8s %8s %8s %8s  %s\n", widget.Pad(widget.Cut(what, width), width), requests, text.Tokens(in), text.Tokens(read), text.Tokens(write), text.Tokens(out), price)
+		fmt.Fprintf(&b, "%s %5d  %8s %8s %8s %8s  %s\n", widget.Pad(widget.Cut(what, width), width), m.Requests, text.Tokens(m.Input), text.Tokens(m.CacheRead), text.Tokens(m.CacheWrite), text.Tokens(m.Output), price)
 	}
 	if !narrow {
 		fmt.Fprintf(&b, "%s %5s  %8s %8s %8s %8s  %s\n", widget.Pad("model", width), "calls", "input", "cached", "to cache", "output", "cost")
 	}
-	var other agent.Totals
-	other.Requests, other.Input, other.Output, other.CacheRead, other.CacheWrite, other.Cost = t.Requests, t.Input, t.Output, t.CacheRead, t.CacheWrite, t.Cost
+	other := t.ModelTotals
 	for _, name := range slices.Sorted(maps.Keys(t.ByModel)) {
 		m := t.ByModel[name]
-		line(name, m.Requests, m.Input, m.Output, m.CacheRead, m.CacheWrite, m.Cost)
+		line(name, m)
 		other.Requests -= m.Requests
 		other.Input -= m.Input
 		other.Output -= m.Output
@@ -258,9 +253,9 @@ func costText(t agent.Totals, width int) string {
 		other.Cost -= m.Cost
 	}
 	if other.Requests > 0 {
-		line("summaries, and attempts that failed", other.Requests, other.Input, other.Output, other.CacheRead, other.CacheWrite, other.Cost)
+		line("summaries, and attempts that failed", other)
 	}
-	line("all", t.Requests, t.Input, t.Output, t.CacheRead, t.CacheWrite, t.Cost)
+	line("all", t.ModelTotals)
 	if all := t.Input + t.CacheRead + t.CacheWrite; all > 0 {
 		fmt.Fprintf(&b, "\n%s of all input came from the provider's cache\n", widget.Percent(float64(t.CacheRead)/float64(all)))
 	}

@@ -86,11 +86,11 @@ func (u *ui) loaded(m loadedMsg) {
 			u.keepTodos(s.Message)
 		}
 		u.more = m.more
-		items, open := pathItems(m.path, u.passes, m.busy)
-		u.log.rebuild(items, func(pass []string) bool {
+		read := readPath(m.path, u.passes, m.busy)
+		u.log.rebuild(read.items, func(pass []string) bool {
 			return slices.ContainsFunc(pass, func(id string) bool { return edited[id] }) && !slices.ContainsFunc(pass, func(id string) bool { return u.seen[id] })
 		})
-		u.log.more, u.log.calls = m.more, open
+		u.log.more, u.log.calls = m.more, read.calls
 	}
 	wait := u.held
 	u.held = nil
@@ -142,8 +142,6 @@ func (u *ui) event(e agent.Event) {
 		u.delta(e)
 	case agent.KindToolStart, agent.KindToolOutput, agent.KindToolEnd:
 		u.tool(e)
-	case agent.KindCompactionStart:
-		u.passSince = e.Time
 	case agent.KindCompactionEnd:
 		u.passEnd(e.Compaction)
 	case agent.KindRetry:
@@ -177,11 +175,7 @@ func (u *ui) entry(e *agent.Entry) {
 		u.log.live = nil
 	}
 	u.keepTodos(e.Message)
-	w := writer{put: u.log.add, call: func(id string) *item { return u.log.calls[id] }}
-	w.message(e.ID, e.Message, compact.Fate{})
-	if e.Message.Role == message.RoleToolResult {
-		delete(u.log.calls, e.Message.ToolCallID)
-	}
+	u.log.message(e.ID, e.Message, compact.Fate{})
 }
 
 // keepTodos takes in the list that a call has left.
@@ -325,11 +319,11 @@ func (u *ui) passEnd(c *agent.Compaction) {
 	switch {
 	case c.Done:
 		u.passes = append(u.passes, c)
-		block := widget.NewBlock(widget.BlockCompaction, passTitle(c), c.Summary)
+		kind, title, text := widget.BlockCompaction, passTitle(c), c.Summary
 		if c.Reason == compact.Omission { // the user took messages out of the context
-			block = widget.NewBlock(widget.BlockNotice, "", "omitted: "+passTitle(c))
+			kind, title, text = widget.BlockNotice, "", "omitted: "+title
 		}
-		u.log.noteBlock(block).pass = c.Entries
+		u.log.note(kind, title, text).pass = c.Entries
 	case c.Aborted:
 		u.note("the compaction was cancelled; the context is as it was")
 	case c.Error != "":

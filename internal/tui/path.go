@@ -15,35 +15,30 @@ import (
 	"github.com/clew-dev/clew/session"
 )
 
-// writer makes items of messages.
-type writer struct {
-	put  func(*item) *item
-	call func(id string) *item // the item of a call, nil for none
+// block puts something that an entry says at the end.
+func (t *transcript) block(entry string, kind widget.BlockKind, title, text string) *item {
+	return t.add(&item{Block: widget.NewBlock(kind, title, text), entry: entry})
 }
 
 // message puts what a message says.
-func (w writer) message(id string, m *message.Message, fate compact.Fate) {
-	block := func(kind widget.BlockKind, title, text string) *item {
-		return w.put(&item{Block: widget.NewBlock(kind, title, text), entry: id})
-	}
+func (t *transcript) message(id string, m *message.Message, fate compact.Fate) {
 	switch m.Role {
 	case message.RoleUser:
-		text := m.Text() + images(m)
-		if m.UserWords() {
-			block(widget.BlockUser, "", text)
+		if said := m.Text() + images(m); m.UserWords() {
+			t.block(id, widget.BlockUser, "", said)
 		} else {
-			block(widget.BlockNotice, "", "told the model: "+text)
+			t.block(id, widget.BlockNotice, "", "told the model: "+said)
 		}
 	case message.RoleAssistant:
-		w.answer(id, m, fate, block)
+		t.answer(id, m, fate)
 	case message.RoleToolResult:
-		w.result(id, m)
+		t.result(id, m)
 	case message.RoleBashExecution:
 		title := "! " + m.Command
 		if m.ExcludeFromContext {
 			title = "!! " + m.Command + " (not shown to the model)"
 		}
-		it := block(widget.BlockTool, title, m.Output)
+		it := t.block(id, widget.BlockTool, title, m.Output)
 		switch {
 		case m.Cancelled:
 			it.Status = widget.StatusCancelled
@@ -54,51 +49,52 @@ func (w writer) message(id string, m *message.Message, fate compact.Fate) {
 			it.Status = widget.StatusDone
 		}
 	case message.RoleBranchSummary:
-		block(widget.BlockBranch, "of what was left", m.Summary)
+		t.block(id, widget.BlockBranch, "of what was left", m.Summary)
 	case message.RoleCompactionSummary:
-		block(widget.BlockCompaction, text.Tokens(m.TokensBefore)+" tokens before it; the summary stands for what is above", m.Summary)
+		t.block(id, widget.BlockCompaction, text.Tokens(m.TokensBefore)+" tokens before it; the summary stands for what is above", m.Summary)
 	case message.RoleCustom:
 		if m.Display {
-			block(widget.BlockNotice, "", m.Text())
+			t.block(id, widget.BlockNotice, "", m.Text())
 		}
 	default:
 	}
 }
 
 // answer puts what a model said.
-func (w writer) answer(id string, m *message.Message, fate compact.Fate, block func(widget.BlockKind, string, string) *item) {
+func (t *transcript) answer(id string, m *message.Message, fate compact.Fate) {
 	for _, b := range m.Content {
 		switch b.Type {
 		case message.BlockThinking:
 			if strings.TrimSpace(b.Text) != "" {
-				block(widget.BlockThinking, "", b.Text)
+				t.block(id, widget.BlockThinking, "", b.Text)
 			}
 		case message.BlockText:
 			if strings.TrimSpace(b.Text) != "" {
-				block(widget.BlockAssistant, "", b.Text)
+				t.block(id, widget.BlockAssistant, "", b.Text)
 			}
 		case message.BlockToolCall:
-			it := w.put(&item{Block: widget.NewBlock(widget.BlockTool, callTitle(b.Name, b.Arguments), ""), entry: id, call: b.ID})
+			it := t.add(&item{Block: widget.NewBlock(widget.BlockTool, callTitle(b.Name, b.Arguments), ""), entry: id, call: b.ID})
 			it.Status = widget.StatusWaiting
 		default:
 		}
 	}
 	switch {
 	case m.StopReason == message.StopAborted:
-		block(widget.BlockNotice, "", aborted)
+		t.block(id, widget.BlockNotice, "", aborted)
 	case m.StopReason == message.StopError && fate.Fate == compact.FateExcluded:
-		block(widget.BlockNotice, "", "an attempt failed: "+m.ErrorMessage)
+		t.block(id, widget.BlockNotice, "", "an attempt failed: "+m.ErrorMessage)
 	case m.StopReason == message.StopError:
-		block(widget.BlockError, "", m.ErrorMessage)
+		t.block(id, widget.BlockError, "", m.ErrorMessage)
 	}
 }
 
 // result puts a result into the item of its call.
-func (w writer) result(id string, m *message.Message) {
-	it := w.call(m.ToolCallID)
+func (t *transcript) result(id string, m *message.Message) {
+	it := t.calls[m.ToolCallID]
 	if it == nil { // its call is not shown any more
-		it = w.put(&item{Block: widget.NewBlock(widget.BlockTool, m.ToolName, ""), entry: id, call: m.ToolCallID})
+		it = t.block(id, widget.BlockTool, m.ToolName, "")
 	}
+	delete(t.calls, m.ToolCallID)
 	it.Text = m.Text() + images(m)
 	var d tool.Details
 	if json.Unmarshal(m.Details, &d) == nil && d.Diff != "" && !m.IsError {
@@ -145,42 +141,31 @@ func callTitle(name string, arguments json.RawMessage) string {
 	return strings.TrimSpace(name + " " + subject)
 }
 
-// pathItems makes the items of a path, and returns those of calls without a result.
-// passes are those that this program has seen; pending says that the calls may still get one.
-func pathItems(path []agent.Shown, passes []*agent.Compaction, pending bool) (out []*item, open map[string]*item) {
-	open = map[string]*item{}
-	w := writer{call: func(id string) *item { return open[id] }}
-	w.put = func(it *item) *item {
-		out = append(out, it)
-		if it.call != "" {
-			open[it.call] = it
-		}
-		return it
-	}
+// readPath makes the transcript of a path. passes are those that this program has seen;
+// pending says that calls without a result may still get one.
+func readPath(path []agent.Shown, passes []*agent.Compaction, pending bool) *transcript {
+	t := newTranscript(nil)
 	model := ""
 	for _, s := range path {
 		pass := slices.IndexFunc(passes, func(c *agent.Compaction) bool { return slices.Contains(c.Entries, s.ID) })
 		switch {
 		case s.Type == session.TypeModelChange:
 			if model != "" && model != s.Model {
-				w.put(&item{Block: widget.NewBlock(widget.BlockNotice, "", "model "+s.Model), entry: s.ID})
+				t.block(s.ID, widget.BlockNotice, "", "model "+s.Model)
 			}
 			model = s.Model
 		case pass >= 0 && s.Type == session.TypeCompaction:
-			w.put(&item{Block: widget.NewBlock(widget.BlockCompaction, passTitle(passes[pass]), s.Message.Summary), entry: s.ID})
+			t.block(s.ID, widget.BlockCompaction, passTitle(passes[pass]), s.Message.Summary)
 		case s.Message != nil:
-			w.message(s.ID, s.Message, s.Fate)
-			if s.Message.Role == message.RoleToolResult {
-				delete(open, s.Message.ToolCallID)
-			}
+			t.message(s.ID, s.Message, s.Fate)
 		}
 	}
 	if !pending {
-		for _, it := range open {
+		for _, it := range t.calls {
 			it.Status = widget.StatusCancelled
 		}
 	}
-	return out, open
+	return t
 }
 
 // passTitle says what a pass did: "48.2k → 21k tokens; /undo takes it back (offload

@@ -14,7 +14,6 @@ type item struct {
 	after string   // of a note: the entry behind which it stands
 	fresh bool     // of a note: it is about what is going on now
 	pass  []string // of a note that tells of a pass: the entries that it has written
-	tight bool     // no empty line before it
 	said  string   // what plain has printed of it
 
 	name string // of a call that streams in: its tool
@@ -55,9 +54,6 @@ func (t *transcript) at(i int) *item {
 // add puts an item at the end of what is complete.
 func (t *transcript) add(it *item) *item {
 	t.dress(it)
-	if n := len(t.items); n > 0 {
-		it.tight = tight(t.items[n-1].Kind, it.Kind)
-	}
 	t.items = append(t.items, it)
 	if it.call != "" {
 		t.calls[it.call] = it
@@ -112,12 +108,8 @@ func (t *transcript) lastEntry() string {
 }
 
 // note adds something that the program says.
-func (t *transcript) note(kind widget.BlockKind, title, text string) {
-	t.noteBlock(widget.NewBlock(kind, title, text))
-}
-
-func (t *transcript) noteBlock(b *widget.Block) *item {
-	return t.add(&item{Block: b, after: t.lastEntry(), fresh: true})
+func (t *transcript) note(kind widget.BlockKind, title, text string) *item {
+	return t.add(&item{Block: widget.NewBlock(kind, title, text), after: t.lastEntry(), fresh: true})
 }
 
 // clear takes away all that is shown.
@@ -204,20 +196,12 @@ func (t *transcript) fold(tools, thinking bool) {
 
 // lines draws an item, with the empty line before it.
 func (t *transcript) lines(i int) []string {
-	it := t.at(i)
-	lines := it.Lines(t.theme, t.width)
-	tightNow := it.tight
-	if i >= len(t.items) && i > 0 {
-		tightNow = tight(t.at(i-1).Kind, it.Kind)
-	}
-	if i == 0 {
-		if !t.more {
-			return lines
-		}
+	lines := t.at(i).Lines(t.theme, t.width)
+	switch {
+	case i == 0 && t.more:
 		head := t.theme.Paint(t.theme.Dim, widget.Cut("- earlier parts are read when you go up; /recall finds them, /export writes all", t.width))
 		return append([]string{head, ""}, lines...)
-	}
-	if tightNow || len(lines) == 0 {
+	case i == 0 || len(lines) == 0 || tight(t.at(i-1).Kind, t.at(i).Kind):
 		return lines
 	}
 	return append([]string{""}, lines...)

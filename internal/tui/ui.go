@@ -40,7 +40,6 @@ type ui struct {
 	retryAt    time.Time
 	doingSince time.Time
 	turnSince  time.Time
-	passSince  time.Time
 	requested  bool   // the turn has made a request
 	lastError  string // while it is not on the screen
 
