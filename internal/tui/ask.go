@@ -16,16 +16,6 @@ import (
 	"github.com/clew-dev/clew/model"
 )
 
-// The answers to a question of the agent.
-const (
-	answerOnce    = "once"
-	answerExact   = "exact"
-	answerSession = "session"
-	answerAlways  = "always"
-	answerNo      = "no"
-	answerWhy     = "why"
-)
-
 // asking is a question of the agent that waits for the user.
 type asking struct {
 	agent.Question
@@ -33,7 +23,7 @@ type asking struct {
 }
 
 // question is what a dialog shows of a question: first what would be done.
-func question(q agent.Question) widget.Question {
+func (u *ui) question(q agent.Question) widget.Question {
 	var text []string
 	if q.Tool.Line != "" && q.Command == "" && q.Diff == "" {
 		text = append(text, q.Tool.Line)
@@ -48,17 +38,23 @@ func question(q agent.Question) widget.Question {
 	if q.Command == "" && q.Diff == "" && len(q.Tool.Arguments) > 0 && q.Tool.Line == "" {
 		out.Body = string(q.Tool.Arguments)
 	}
-	out.Options = []widget.Option{{ID: answerOnce, Key: "y", Text: "yes, once"}}
+	reply := func(r agent.Reply) func() { return func() { u.reply(q.ID, r) } }
+	out.Options = []widget.Option{{Key: "y", Text: "yes, once", Do: reply(agent.Reply{Allow: true})}}
 	if rules := strings.Join(q.Rules, ", "); rules != "" {
 		if len(q.Exact) > 0 {
-			out.Options = append(out.Options, widget.Option{ID: answerExact, Key: "e", Text: "yes, and exactly this for this session"})
+			out.Options = append(out.Options, widget.Option{Key: "e", Text: "yes, and exactly this for this session", Do: reply(agent.Reply{Allow: true, Remember: true, Exact: true})})
 		}
+		session := reply(agent.Reply{Allow: true, Remember: true})
 		out.Options = append(out.Options,
-			widget.Option{ID: answerSession, Key: "a", Text: "yes, and for this session: " + rules},
-			widget.Option{ID: answerAlways, Key: "A", Text: "yes, always: " + rules})
+			widget.Option{Key: "a", Text: "yes, and for this session: " + rules, Do: session},
+			widget.Option{Key: "A", Text: "yes, always: " + rules, Do: func() { allowAlways(u, q.Rules); session() }})
 	}
 	out.Safe = len(out.Options)
-	out.Options = append(out.Options, widget.Option{ID: answerNo, Key: "n", Text: "no"}, widget.Option{ID: answerWhy, Key: "r", Text: "no, and say why, or what to do instead"})
+	out.Options = append(out.Options,
+		widget.Option{Key: "n", Text: "no", Do: reply(agent.Reply{})},
+		widget.Option{Key: "r", Text: "no, and say why, or what to do instead", Do: func() {
+			u.edit("why not, or what to do instead", "", func(text string) { u.reply(q.ID, agent.Reply{Why: text}) })
+		}})
 	return out
 }
 
@@ -94,7 +90,7 @@ func (u *ui) dialog() *widget.Dialog {
 	}
 	a := u.asks[0]
 	if a.dialog == nil {
-		q := question(a.Question)
+		q := u.question(a.Question)
 		if n := len(u.asks); n > 1 {
 			q.Title += " (1 of " + text.Counted(n, "question") + ")"
 		}
@@ -108,26 +104,6 @@ func (u *ui) dialog() *widget.Dialog {
 // something in the editor: its author may be in the middle of a word.
 func (u *ui) answering() bool { return u.dialog() != nil && (u.ed.Empty() || u.answerNow) }
 
-// answer gives the user's answer to the question that is shown.
-func (u *ui) answer(option string) {
-	a := u.asks[0]
-	switch option {
-	case answerWhy:
-		u.edit("why not, or what to do instead", "", func(text string) { u.reply(a, agent.Reply{Why: text}) })
-	case answerAlways:
-		allowAlways(u, a.Rules)
-		u.reply(a, agent.Reply{Allow: true, Remember: true})
-	case answerExact:
-		u.reply(a, agent.Reply{Allow: true, Remember: true, Exact: true})
-	case answerSession:
-		u.reply(a, agent.Reply{Allow: true, Remember: true})
-	case answerOnce:
-		u.reply(a, agent.Reply{Allow: true})
-	default:
-		u.reply(a, agent.Reply{})
-	}
-}
-
 // allowAlways writes rules into the settings.
 func allowAlways(u *ui, rules []string) {
 	u.run("", func(ctx context.Context) error { return u.cfg.Host.Allow(ctx, rules) }, func(err error) {
@@ -137,10 +113,11 @@ func allowAlways(u *ui, rules []string) {
 	})
 }
 
-func (u *ui) reply(a *asking, r agent.Reply) {
-	u.answered(a.ID)
+// reply gives the user's answer to a question.
+func (u *ui) reply(id string, r agent.Reply) {
+	u.answered(id)
 	// It never waits: the question has room for one answer.
-	if err := u.cfg.Host.Agent().Answer(a.ID, r); err != nil {
+	if err := u.cfg.Host.Agent().Answer(id, r); err != nil {
 		u.fail("the answer came too late", err)
 	}
 }

@@ -67,27 +67,17 @@ func undo(u *ui) {
 }
 
 func askUndo(u *ui, turn files.Turn, paths []string) {
+	talk := func() { navigate(u, turn.ID, clew.BranchOptions{}) }
 	u.choose(widget.Question{
 		Title: "take back what?", Text: "The last turn that changed files: " + text.FirstLine(turn.Text) + "\n" + strings.Join(paths, "\n"), Safe: 4,
 		Options: []widget.Option{
-			{ID: "files", Key: "f", Text: "its files: they are again as before it"},
-			{ID: "talk", Key: "c", Text: "the conversation: it goes on before that message; files stay"},
-			{ID: "both", Key: "b", Text: "both"},
-			{ID: "pass", Key: "p", Text: "the last compaction"},
-			{ID: "no", Key: "n", Text: "nothing"},
+			{Key: "f", Text: "its files: they are again as before it", Do: func() { restore(u, turn.ID, false, func() {}) }},
+			{Key: "c", Text: "the conversation: it goes on before that message; files stay", Do: talk},
+			{Key: "b", Text: "both", Do: func() { restore(u, turn.ID, false, talk) }},
+			{Key: "p", Text: "the last compaction", Do: func() { undoCompaction(u) }},
+			{Key: "n", Text: "nothing"},
 		},
-	}, true, func(option string) {
-		switch option {
-		case "files":
-			restore(u, turn.ID, false, nil)
-		case "talk":
-			navigate(u, turn.ID, clew.BranchOptions{})
-		case "both":
-			restore(u, turn.ID, false, func() { navigate(u, turn.ID, clew.BranchOptions{}) })
-		case "pass":
-			undoCompaction(u)
-		}
-	})
+	}, true)
 }
 
 // restore makes files what they were before a turn, then goes on.
@@ -107,8 +97,6 @@ func restore(u *ui, turn string, force bool, then func()) {
 			return
 		}
 		u.note("restored: " + strings.Join(done.Files, ", "))
-		if then != nil {
-			then()
-		}
+		then()
 	})
 }

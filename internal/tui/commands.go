@@ -124,12 +124,8 @@ func failed(u *ui, what string, err error) bool {
 
 // yesNo asks the user for a yes.
 func yesNo(u *ui, q widget.Question, sudden bool, yes, no string, then func()) {
-	q.Safe, q.Options = 1, []widget.Option{{ID: "yes", Key: "y", Text: yes}, {ID: "no", Key: "n", Text: no}}
-	u.choose(q, sudden, func(option string) {
-		if option == "yes" {
-			then()
-		}
-	})
+	q.Safe, q.Options = 1, []widget.Option{{Key: "y", Text: yes, Do: then}, {Key: "n", Text: no}}
+	u.choose(q, sudden)
 }
 
 func goOn(u *ui) {

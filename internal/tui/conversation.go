@@ -144,18 +144,13 @@ func undoCompaction(u *ui) {
 		u.choose(widget.Question{
 			Title: "the conversation went on after the compaction", Text: "What came after it: " + came + ".", Safe: 2,
 			Options: []widget.Option{
-				{ID: "back", Key: "b", Text: "go back to before it; later messages stay on their branch"},
-				{ID: "keep", Key: "k", Text: "undo it and keep later messages"},
-				{ID: "no", Key: "n", Text: "leave it as it is"},
+				{Key: "b", Text: "go back to before it; later messages stay on their branch", Do: func() { goBefore(u, later.Pass) }},
+				{Key: "k", Text: "undo it and keep later messages", Do: func() {
+					undoWith(u, session.UndoOptions{KeepLater: true}, func(err error) { failed(u, "undo", err) })
+				}},
+				{Key: "n", Text: "leave it as it is"},
 			},
-		}, true, func(option string) {
-			switch option {
-			case "back":
-				goBefore(u, later.Pass)
-			case "keep":
-				undoWith(u, session.UndoOptions{KeepLater: true}, func(err error) { failed(u, "undo", err) })
-			}
-		})
+		}, true)
 	})
 }
 

@@ -88,7 +88,7 @@ func (u *ui) key(k tea.KeyPressMsg) {
 	if u.answering() && !slices.Contains(global, s) {
 		switch out := u.dialog().Update(k).(type) {
 		case widget.DoneMsg:
-			u.answer(out.Value)
+			u.dialog().Do(out.Value)
 		case widget.IgnoredMsg:
 			u.mainKey(k)
 		}

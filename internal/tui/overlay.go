@@ -85,12 +85,12 @@ func (u *ui) edit(title, text string, done func(string)) {
 
 // choose asks the user. Escape chooses the safe option. sudden says that it appears by
 // itself, and not at a key: keys typed before it appeared do not answer it.
-func (u *ui) choose(q widget.Question, sudden bool, then func(option string)) {
+func (u *ui) choose(q widget.Question, sudden bool) {
 	d := widget.NewDialog(u.theme, q, u.cfg.Clock)
 	if !sudden {
 		d.Ready()
 	}
-	u.open(d, then)
+	u.open(d, q.Do)
 }
 
 // pick opens a list; at is selected at first.

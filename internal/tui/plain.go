@@ -109,9 +109,9 @@ func (p *plain) act() bool {
 		p.next()
 	case len(p.asks) > 0 && p.cfg.Script != nil:
 		p.say("> y")
-		p.ui.answer(answerOnce)
+		p.ui.reply(p.asks[0].ID, agent.Reply{Allow: true})
 	case len(p.asks) > 0:
-		p.ui.reply(p.asks[0], agent.Reply{})
+		p.ui.reply(p.asks[0].ID, agent.Reply{})
 	case p.sending || len(p.outbox) > 0 || len(p.jobs) > 0 || p.loading,
 		now.Doing != agent.DoingNothing || now.Queue > 0 && !now.Held,
 		now.Leaf != p.state.Leaf || now.Doing != p.state.Doing: // the events come a little later than what they tell of
@@ -282,8 +282,8 @@ const soonest = 300 * time.Millisecond
 
 // reply answers the agent's question, if the line is an answer. Any other line is a message.
 func (p *plain) reply(line string) bool {
-	options := question(p.asks[0].Question).Options
-	at := slices.IndexFunc(options, func(o widget.Option) bool { return o.Key == line })
+	q := p.ui.question(p.asks[0].Question)
+	at := slices.IndexFunc(q.Options, func(o widget.Option) bool { return o.Key == line })
 	why, no := strings.CutPrefix(line, "n ")
 	if at < 0 && !no {
 		return false
@@ -292,9 +292,9 @@ func (p *plain) reply(line string) bool {
 		p.say("That came too early to be an answer.")
 		p.asking = ""
 	} else if no {
-		p.ui.reply(p.asks[0], agent.Reply{Why: strings.TrimSpace(why)})
+		p.ui.reply(p.asks[0].ID, agent.Reply{Why: strings.TrimSpace(why)})
 	} else {
-		p.ui.answer(options[at].ID)
+		q.Options[at].Do()
 	}
 	return true
 }
@@ -332,7 +332,7 @@ func (p *plain) present() {
 		if !p.cfg.Silent {
 			_, _ = io.WriteString(p.cfg.Out, "\a") // what comes next says whether it can be written
 		}
-		p.question(question(q))
+		p.question(p.ui.question(q))
 	}
 }
 
@@ -363,7 +363,7 @@ func (p *plain) choice(o *overlay, q widget.Question) {
 			return // it is asked again
 		}
 		p.close(o)
-		o.done(q.Options[at].ID)
+		o.done(q.Options[at].Key)
 	}
 }
 

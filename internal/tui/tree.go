@@ -325,35 +325,23 @@ func goThere(u *ui, leave func(), n *treeEntry) {
 		return
 	}
 	options := []widget.Option{
-		{ID: "go", Key: "n", Text: "yes, without a summary of the branch you leave"},
-		{ID: "sum", Key: "s", Text: "yes, with a summary of the branch you leave"},
-		{ID: "own", Key: "i", Text: "the same, with your instructions for the summary"},
+		{Key: "n", Text: "yes, without a summary of the branch you leave", Do: func() { move(clew.BranchOptions{}) }},
+		{Key: "s", Text: "yes, with a summary of the branch you leave", Do: func() { move(clew.BranchOptions{Summarize: true}) }},
+		{Key: "i", Text: "the same, with your instructions for the summary", Do: func() {
+			u.edit("what the summary should pay attention to", "", func(text string) {
+				move(clew.BranchOptions{Summarize: true, Instructions: strings.TrimSpace(text)})
+			})
+		}},
 	}
 	if n.OnPath {
 		options[0].Text = "yes; what follows stays on its own branch"
 		options[1].Text = "yes, and summarize from here: a summary tells what follows"
-		options = append(options, widget.Option{ID: "upTo", Key: "u", Text: "no; summarize up to here: what is before it becomes a summary"},
-			widget.Option{ID: "omit", Key: "o", Text: "no; omit it: the model is not sent it any more"})
+		options = append(options,
+			widget.Option{Key: "u", Text: "no; summarize up to here: what is before it becomes a summary", Do: func() { leave(); compactUpTo(u, n.ID) }},
+			widget.Option{Key: "o", Text: "no; omit it: the model is not sent it any more", Do: func() { leave(); omit(u, n.ID) }})
 	}
-	q := widget.Question{Title: "go there?", Text: where(n), Safe: len(options), Options: append(options, widget.Option{ID: "back", Key: "b", Text: "back to the tree"})}
-	u.choose(q, false, func(option string) {
-		switch option {
-		case "go":
-			move(clew.BranchOptions{})
-		case "sum":
-			move(clew.BranchOptions{Summarize: true})
-		case "own":
-			u.edit("what the summary should pay attention to", "", func(text string) {
-				move(clew.BranchOptions{Summarize: true, Instructions: strings.TrimSpace(text)})
-			})
-		case "upTo":
-			leave()
-			compactUpTo(u, n.ID)
-		case "omit":
-			leave()
-			omit(u, n.ID)
-		}
-	})
+	options = append(options, widget.Option{Key: "b", Text: "back to the tree"})
+	u.choose(widget.Question{Title: "go there?", Text: where(n), Safe: len(options) - 1, Options: options}, false)
 }
 
 // compactUpTo summarizes what is before an entry of the context.

@@ -10,9 +10,9 @@ import (
 
 // An Option is an answer to a dialog.
 type Option struct {
-	ID   string
 	Key  string // the key that chooses it: a character
 	Text string
+	Do   func() // what is to be done where it was chosen; nil for nothing
 }
 
 // A Question is what a dialog asks.
@@ -29,6 +29,15 @@ type Question struct {
 	// Safe is the option that is selected at first and that Escape chooses, an index. It is
 	// the one that does nothing.
 	Safe int
+}
+
+// Do does what an option stands for.
+func (q *Question) Do(key string) {
+	for _, o := range q.Options {
+		if o.Key == key && o.Do != nil {
+			o.Do()
+		}
+	}
 }
 
 // quiet is how long nobody may have typed before a key answers a dialog.
@@ -59,7 +68,7 @@ type body struct {
 // NewDialog returns a dialog that appears now. now is the clock.
 func NewDialog(t *Theme, q Question, now func() time.Time) *Dialog {
 	if len(q.Options) == 0 {
-		q.Options = []Option{{ID: "", Key: "o", Text: "OK"}}
+		q.Options = []Option{{Key: "o", Text: "OK"}}
 	}
 	if q.Safe < 0 || q.Safe >= len(q.Options) {
 		q.Safe = len(q.Options) - 1
@@ -145,7 +154,7 @@ func (d *Dialog) key(k tea.KeyPressMsg) tea.Msg {
 	return nil
 }
 
-func (d *Dialog) answer(i int) tea.Msg { return DoneMsg{d.Options[i].ID} }
+func (d *Dialog) answer(i int) tea.Msg { return DoneMsg{d.Options[i].Key} }
 
 // body is all that may be scrolled.
 func (d *Dialog) body() []string {

@@ -21,9 +21,9 @@ func permission() Question {
 		Title: "bash wants to run",
 		Body:  "go test -race ./... \\\n  && rm -rf \x1b]0;nothing\a/tmp/x",
 		Options: []Option{
-			{ID: "once", Key: "y", Text: "yes, this time"},
-			{ID: "always", Key: "a", Text: "yes, and do not ask again for go test"},
-			{ID: "no", Key: "n", Text: "no"},
+			{Key: "y", Text: "yes, this time"},
+			{Key: "a", Text: "yes, and do not ask again for go test"},
+			{Key: "n", Text: "no"},
 		},
 		Safe: 2,
 	}
@@ -50,7 +50,7 @@ func TestDialogIsNotAnsweredByAccident(t *testing.T) {
 		out := d.Update(step.msg)
 		want := tea.Msg(IgnoredMsg{step.msg})
 		if !step.early {
-			want = DoneMsg{"once"}
+			want = DoneMsg{"y"}
 		}
 		if out != want {
 			t.Errorf("step %d: %#v, want %#v", i, out, want)
@@ -70,7 +70,7 @@ func TestDialogIsNotAnsweredByAccident(t *testing.T) {
 	// A clock that is set back locks nobody out.
 	d.Appear()
 	c.wait(-time.Hour)
-	if out := d.Update(press("n")); out != (DoneMsg{"no"}) {
+	if out := d.Update(press("n")); out != (DoneMsg{"n"}) {
 		t.Errorf("clock set back: %#v", out)
 	}
 }
@@ -80,15 +80,15 @@ func TestDialogAnswers(t *testing.T) {
 		keys string
 		want tea.Msg
 	}{
-		{"<enter>", DoneMsg{"no"}},
-		{"<esc>", DoneMsg{"no"}},
-		{"<up><esc>", DoneMsg{"no"}},
-		{"<up><enter>", DoneMsg{"always"}},
-		{"<down><enter>", DoneMsg{"no"}}, // beyond the last one is not the first
-		{"<tab><tab><enter>", DoneMsg{"no"}},
-		{"<up><up><up><enter>", DoneMsg{"once"}},
-		{"<up><up><up><down><enter>", DoneMsg{"always"}},
-		{"a", DoneMsg{"always"}},
+		{"<enter>", DoneMsg{"n"}},
+		{"<esc>", DoneMsg{"n"}},
+		{"<up><esc>", DoneMsg{"n"}},
+		{"<up><enter>", DoneMsg{"a"}},
+		{"<down><enter>", DoneMsg{"n"}}, // beyond the last one is not the first
+		{"<tab><tab><enter>", DoneMsg{"n"}},
+		{"<up><up><up><enter>", DoneMsg{"y"}},
+		{"<up><up><up><down><enter>", DoneMsg{"a"}},
+		{"a", DoneMsg{"a"}},
 		{"Y", IgnoredMsg{tea.KeyPressMsg{Text: "Y", Code: 'Y'}}},
 		{"<ctrl+y>", IgnoredMsg{press("ctrl+y")}},
 	} {
@@ -102,7 +102,7 @@ func TestDialogAnswers(t *testing.T) {
 	c := newClock()
 	d := NewDialog(none(), Question{Title: "done", Safe: 7}, c.now)
 	c.wait(time.Second)
-	if out := do(d, "<enter>"); out != (DoneMsg{""}) {
+	if out := do(d, "<enter>"); out != (DoneMsg{"o"}) {
 		t.Errorf("without options: %#v", out)
 	}
 }
@@ -151,7 +151,7 @@ func TestDialogGolden(t *testing.T) {
 		c := newClock()
 		long := permission()
 		long.Title, long.Text, long.Body, long.Diff = "edit wants to change agent/loop.go", "It is outside of the project.", "", sampleDiff+strings.Repeat("+more\n", 30)
-		for _, q := range []Question{permission(), long, {Title: "leave the branch?", Text: "12 entries stay behind.", Options: []Option{{"", "", "leave"}, {"", "", "摘要してから"}}}, {Title: "x", Options: []Option{{"", "a", "always allow " + strings.Repeat("go test ./internal/... ", 9)}, {"", "n", "no"}}, Safe: 1}} {
+		for _, q := range []Question{permission(), long, {Title: "leave the branch?", Text: "12 entries stay behind.", Options: []Option{{Text: "leave"}, {Text: "摘要してから"}}}, {Title: "x", Options: []Option{{Key: "a", Text: "always allow " + strings.Repeat("go test ./internal/... ", 9)}, {Key: "n", Text: "no"}}, Safe: 1}} {
 			d := NewDialog(theme, q, c.now)
 			d.SetSize(width, 14)
 			out = append(append(out, d.Lines()...), "")

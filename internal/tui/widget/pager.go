@@ -8,8 +8,8 @@ import (
 
 // What a pager, a form, a dialog and a picker say.
 type (
-	// DoneMsg says what the user has taken, chosen or written: the id of an item or of an
-	// option, or a text.
+	// DoneMsg says what the user has taken, chosen or written: the id of an item, the key of
+	// an option, or a text.
 	DoneMsg struct{ Value string }
 	// KeyMsg says that a key was pressed that a program gives a meaning to. ID is the
 	// selected item, "" for none.
