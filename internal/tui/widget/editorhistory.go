@@ -16,23 +16,15 @@ type history struct {
 func (h *history) set(sent []string) {
 	draft := h.edits[len(h.sent)]
 	h.sent = nil
-	for _, s := range sent {
-		h.keep(s)
-	}
-	h.at, h.edits = len(h.sent), map[int]string{}
-	if draft != "" {
-		h.edits[h.at] = draft
-	}
+	h.keep(sent...)
+	h.at, h.edits = len(h.sent), map[int]string{len(h.sent): draft}
 }
 
-func (h *history) keep(s string) {
-	if s == "" || len(h.sent) > 0 && h.sent[len(h.sent)-1] == s {
-		return
-	}
-	h.sent = append(h.sent, s)
-	if len(h.sent) > maxHistory {
-		h.sent = h.sent[len(h.sent)-maxHistory:]
-	}
+// keep adds texts: none that is empty, and none twice in a row.
+func (h *history) keep(sent ...string) {
+	all := slices.Concat(h.sent, sent)
+	all = slices.Compact(slices.DeleteFunc(all, func(s string) bool { return s == "" }))
+	h.sent = all[max(len(all)-maxHistory, 0):]
 }
 
 // add keeps what was sent. It returns the draft that the user had left for it.
@@ -52,11 +44,8 @@ func (h *history) jump(to int, now string) (string, bool) {
 	}
 	h.edits[h.at] = now
 	h.at = to
-	if s, ok := h.edits[to]; ok {
+	if s, ok := h.edits[to]; ok || to == len(h.sent) {
 		return s, true
-	}
-	if to == len(h.sent) {
-		return "", true
 	}
 	return h.sent[to], true
 }

@@ -40,12 +40,7 @@ func (p *pastes) fold(s string, limit foldLimit) string {
 	if lines <= limit.lines && runes > limit.runes || lines == 1 {
 		marker = fmt.Sprintf("[paste %d: %d characters]", p.next, runes)
 	}
-	p.all = append(p.all, paste{marker, strings.Map(func(r rune) rune {
-		if r != '\n' && r != '\t' && unseen(r) {
-			return -1
-		}
-		return r
-	}, s)})
+	p.all = append(p.all, paste{marker, seen(s, "\n\t")})
 	return marker
 }
 

@@ -198,11 +198,6 @@ func typable(s string) string {
 	if plain(s) {
 		return s
 	}
-	s = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\t", tabSpaces).Replace(strings.ToValidUTF8(s, ""))
-	return strings.Map(func(r rune) rune {
-		if r != '\n' && unseen(r) || r == '\ufffd' {
-			return -1
-		}
-		return r
-	}, s)
+	s = seen(oneSpace.Replace(strings.ToValidUTF8(s, "")), "\n")
+	return strings.ReplaceAll(s, "\ufffd", "")
 }

@@ -1,6 +1,7 @@
 package widget
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"unicode"
@@ -30,12 +31,17 @@ func Sanitize(s string) string {
 			return ""
 		})
 	}
+	return seen(oneSpace.Replace(s), "\n")
+}
+
+// seen returns s without the characters that do something other than appear, but for some.
+func seen(s, but string) string {
 	return strings.Map(func(r rune) rune {
-		if r != '\n' && unseen(r) {
+		if unseen(r) && !strings.ContainsRune(but, r) {
 			return -1
 		}
 		return r
-	}, oneSpace.Replace(s))
+	}, s)
 }
 
 // oneSpace writes line ends and tabs in one way.
@@ -58,7 +64,7 @@ func Reveal(s string) string {
 		r, n := utf8.DecodeRuneInString(s[i:])
 		switch {
 		case r == utf8.RuneError && n == 1:
-			b.WriteString(`\x` + string("0123456789abcdef"[s[i]>>4]) + string("0123456789abcdef"[s[i]&15]))
+			fmt.Fprintf(&b, `\x%02x`, s[i])
 		case r == '\t':
 			b.WriteString(tabSpaces)
 		case r == '\r' && strings.HasPrefix(s[i+n:], "\n"):
