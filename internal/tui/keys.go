@@ -77,24 +77,21 @@ var global = []string{"ctrl+c", "ctrl+g", "ctrl+l", "ctrl+o", "ctrl+z"}
 // key does what a key means: to what is on top, then here, then to the editor.
 func (u *ui) key(k tea.KeyPressMsg) {
 	s := k.String()
-	if n := len(u.over); n > 0 {
-		if s == "ctrl+c" {
-			u.close(u.over[n-1])
-			return
-		}
+	switch n := len(u.over); {
+	case n > 0 && s == "ctrl+c":
+		u.close(u.over[n-1])
+	case n > 0:
 		u.toOverlay(k)
-		return
-	}
-	if u.answering() && !slices.Contains(global, s) {
+	case u.answering() && !slices.Contains(global, s):
 		switch out := u.dialog().Update(k).(type) {
 		case widget.DoneMsg:
 			u.dialog().Do(out.Value)
 		case widget.IgnoredMsg:
 			u.mainKey(k)
 		}
-		return
+	default:
+		u.mainKey(k)
 	}
-	u.mainKey(k)
 }
 
 func (u *ui) paste(p tea.PasteMsg) {

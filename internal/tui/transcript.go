@@ -218,21 +218,11 @@ func (t *transcript) view(height int) []string {
 		}
 		t.end()
 	}
-	var parts [][]string
-	n := 0
-	for i := t.len() - 1; i >= 0 && n < height; i-- {
-		l := t.lines(i)
-		parts = append(parts, l)
-		n += len(l)
+	var out []string
+	for i := t.len() - 1; i >= 0 && len(out) < height; i-- {
+		out = append(slices.Clone(t.lines(i)), out...)
 	}
-	out := make([]string, 0, n)
-	for _, p := range slices.Backward(parts) {
-		out = append(out, p...)
-	}
-	if n > height {
-		out = out[n-height:]
-	}
-	return out
+	return out[max(len(out)-height, 0):]
 }
 
 // from draws from where the user has scrolled to. whole is false where that does not

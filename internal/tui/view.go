@@ -36,54 +36,39 @@ func (u *ui) View() tea.View {
 	return v
 }
 
-// screen draws everything: exactly as many lines as the terminal has.
-func (u *ui) screen() ([]string, *tea.Cursor) {
+// screen draws everything: exactly as many lines as the terminal has. The cursor is nil where it
+// is not on the screen.
+func (u *ui) screen() (out []string, cursor *tea.Cursor) {
 	below := u.below()
 	if n := len(u.over); n > 0 {
 		o := u.over[n-1]
 		height := max(u.height-len(below), 1)
 		o.SetSize(u.width, height)
-		return u.fit(o.Lines(), height, below), u.visible(o.Cursor())
-	}
-	ed := u.editor()
-	height := u.height - len(below) - len(ed)
-	top := u.log.view(height)
-	for len(top) < height {
-		top = append(top, "")
-	}
-	cursor := u.ed.Cursor()
-	if d := u.dialog(); d != nil && u.answering() {
-		cursor = nil
-	}
-	if cursor != nil {
-		cursor.Y += len(top) + len(ed) - len(u.ed.Lines()) // it is below all else
-	}
-	out := append(append(append([]string(nil), top...), ed...), below...)
-	if over := len(out) - u.height; over > 0 { // a tiny screen: the end matters most
-		out = out[over:]
-		if cursor != nil {
-			cursor.Y -= over
+		lines := o.Lines()
+		out, cursor = filled(lines[:min(len(lines), height)], height), o.Cursor()
+	} else {
+		ed := u.editor()
+		height := u.height - len(below) - len(ed)
+		out = append(filled(u.log.view(height), height), ed...)
+		if !u.answering() {
+			cursor = u.ed.Cursor()
+			cursor.Y += len(out) - len(u.ed.Lines()) // it is below all else
 		}
 	}
-	return out, u.visible(cursor)
+	out = append(out, below...)
+	above := max(len(out)-u.height, 0) // a tiny screen: the end matters most
+	if cursor != nil {
+		cursor.Y -= above
+		if cursor.X < 0 || cursor.Y < 0 || cursor.X >= u.width || cursor.Y >= u.height {
+			cursor = nil
+		}
+	}
+	return out[above:], cursor
 }
 
-// visible is a cursor that is on the screen, else nil.
-func (u *ui) visible(c *tea.Cursor) *tea.Cursor {
-	if c == nil || c.X < 0 || c.Y < 0 || c.X >= u.width || c.Y >= u.height {
-		return nil
-	}
-	return c
-}
-
-// fit makes a view as high as its place, and puts what is below it there.
-func (u *ui) fit(lines []string, height int, below []string) []string {
-	lines = lines[:min(len(lines), height)]
-	for len(lines) < height {
-		lines = append(lines, "")
-	}
-	out := append(lines, below...)
-	return out[max(len(out)-u.height, 0):]
+// filled has empty lines below others, up to a height.
+func filled(lines []string, height int) []string {
+	return append(lines, make([]string, max(height-len(lines), 0))...)
 }
 
 // editor is what stands between the transcript and the line at the bottom: what goes on,
@@ -152,17 +137,10 @@ func (u *ui) todoLines() []string {
 	}
 	first = max(min(first-1, len(u.todos)-mostTodos), 0)
 	marks := map[tool.TodoStatus]string{tool.TodoPending: "☐ ", tool.TodoInProgress: "▸ ", tool.TodoCompleted: "✓ "}
+	styles := map[tool.TodoStatus]widget.Style{tool.TodoPending: t.Text, tool.TodoInProgress: t.Match, tool.TodoCompleted: t.Dim}
 	var out []string
 	for _, d := range u.todos[first:min(first+mostTodos, len(u.todos))] {
-		style := t.Text
-		switch d.Status {
-		case tool.TodoCompleted:
-			style = t.Dim
-		case tool.TodoInProgress:
-			style = t.Match
-		default:
-		}
-		out = append(out, t.Paint(style, widget.Cut("  "+marks[d.Status]+widget.OneLine(d.Content), u.width)))
+		out = append(out, t.Paint(styles[d.Status], widget.Cut("  "+marks[d.Status]+widget.OneLine(d.Content), u.width)))
 	}
 	if n := len(u.todos) - first - len(out); n > 0 {
 		out = append(out, t.Paint(t.Dim, widget.Cut("  and "+strconv.Itoa(n)+" more to do", u.width)))
