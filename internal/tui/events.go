@@ -92,10 +92,11 @@ func (u *ui) loaded(m loadedMsg) {
 		})
 		u.log.more, u.log.calls = m.more, read.calls
 	}
+	u.read()
 	wait := u.held
 	u.held = nil
 	for i, e := range wait {
-		u.event(e)
+		u.take(e)
 		if u.loading {
 			u.held = append(u.held, wait[i+1:]...)
 			return

@@ -113,14 +113,14 @@ func TestPlainHoldsItsLines(t *testing.T) {
 	x := newTerm(t, nil)
 	var out strings.Builder
 	x.u.cfg.Out = &out
-	p := &plain{ui: x.u}
+	p := onLines(x.u)
 	x.u.load()
 	cmd := x.u.flush()
 	p.event(agent.Event{Kind: agent.KindTurnStart})
 	if out.Len() > 0 {
 		t.Errorf("printed too early: %q", out.String())
 	}
-	p.read(loadedMsg{gen: x.u.gen})
+	p.loaded(loadedMsg{gen: x.u.gen})
 	if n := strings.Count(out.String(), "Working"); n != 1 {
 		t.Errorf("printed %d times:\n%s", n, out.String())
 	}

@@ -32,6 +32,13 @@ type plain struct {
 	err    error
 }
 
+// onLines shows a screen in lines.
+func onLines(u *ui) *plain {
+	p := &plain{ui: u, script: u.cfg.Script, ended: u.cfg.Script != nil}
+	u.take, u.read = p.event, p.skip
+	return p
+}
+
 // lineMsg is a line that was typed, endMsg says that there are no more.
 type (
 	lineMsg string
@@ -73,15 +80,6 @@ func (p *plain) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 			p.err = fmt.Errorf("can't read what is typed: %w", msg.err)
 			p.quitting = true
 		}
-	case eventsMsg:
-		for _, e := range msg {
-			p.event(e)
-		}
-		p.do(p.listen(frame))
-		return p, p.step(nil)
-	case loadedMsg:
-		p.read(msg)
-		return p, p.step(nil)
 	}
 	return p, p.step(msg)
 }
@@ -146,25 +144,16 @@ func (p *plain) say(text string) {
 // shownAtStart is how much of a session that goes on is printed, in messages and calls.
 const shownAtStart = 6
 
-// read takes in the path of a session. What is before its end is not printed.
-func (p *plain) read(m loadedMsg) {
-	if m.gen != p.gen {
-		return
-	}
-	wait := p.held
-	p.held = nil
-	p.loaded(m)
+// skip deals with the path of a session that was read. What is before its end is not printed.
+func (p *plain) skip() {
 	before := slices.DeleteFunc(slices.Clone(p.log.items), func(it *item) bool { return it.entry == "" })
-	if before = before[:max(len(before)-shownAtStart, 0)]; len(before) > 0 || m.more {
+	if before = before[:max(len(before)-shownAtStart, 0)]; len(before) > 0 || p.more {
 		p.say("Earlier messages are not printed; /recall finds them.")
 	}
 	for _, it := range before {
 		it.said, _ = lineOf(it)
 	}
 	p.print()
-	for _, e := range wait {
-		p.event(e)
-	}
 }
 
 // event takes an event in, and prints what the screen has no lines for.
@@ -362,9 +351,20 @@ func (p *plain) choice(o *overlay, q widget.Question) {
 			p.say("That is none of the answers.")
 			return // it is asked again
 		}
-		p.close(o)
-		o.done(q.Options[at].Key)
+		p.done(o, q.Options[at].Key)
 	}
+}
+
+// done closes what is open with what the user has taken or written.
+func (p *plain) done(o *overlay, value string) {
+	p.close(o)
+	o.done(value)
+}
+
+// leave closes what is open, and says that nothing came of it.
+func (p *plain) leave(o *overlay, why string) {
+	p.say(why)
+	p.close(o)
 }
 
 const (
@@ -395,13 +395,11 @@ func (p *plain) form(o *overlay, f *widget.Form) {
 	done := func(text string) {
 		if f.Note != nil {
 			if why, bad := f.Note(text); bad {
-				p.say("Error: " + why + "; nothing was changed")
-				p.close(o)
+				p.leave(o, "Error: "+why+"; nothing was changed")
 				return
 			}
 		}
-		p.close(o)
-		o.done(text)
+		p.done(o, text)
 	}
 	if f.Head == nil {
 		if text != "" {
@@ -411,8 +409,7 @@ func (p *plain) form(o *overlay, f *widget.Form) {
 		p.answer = func(line string) {
 			switch line {
 			case "":
-				p.say("Left as it was.")
-				p.close(o)
+				p.leave(o, "Left as it was.")
 			case ".":
 				done("")
 			default:
@@ -434,8 +431,7 @@ func (p *plain) form(o *overlay, f *widget.Form) {
 			p.say("Type the text; a line with a dot alone ends it.")
 			p.lines(nil, o, done)
 		case "n", "":
-			p.say("Nothing was changed.")
-			p.close(o)
+			p.leave(o, "Nothing was changed.")
 		}
 	}
 }
@@ -447,8 +443,7 @@ func (p *plain) lines(have []string, o *overlay, done func(string)) {
 		case line == ".":
 			done(strings.Join(have, "\n"))
 		case p.ended && len(p.script) == 0:
-			p.say("Nothing was changed.")
-			p.close(o)
+			p.leave(o, "Nothing was changed.")
 		default:
 			p.lines(append(have, line), o, done)
 		}
@@ -458,8 +453,7 @@ func (p *plain) lines(have []string, o *overlay, done func(string)) {
 func (p *plain) pickFrom(o *overlay, l *widget.Picker) {
 	items := l.Shown()
 	if len(items) == 0 {
-		p.say(l.Empty)
-		p.close(o)
+		p.leave(o, l.Empty)
 		return
 	}
 	p.say(l.Title + ":")
@@ -475,11 +469,9 @@ func (p *plain) pickFrom(o *overlay, l *widget.Picker) {
 		n, err := strconv.Atoi(line)
 		switch {
 		case line == "":
-			p.say("Nothing was taken.")
-			p.close(o)
+			p.leave(o, "Nothing was taken.")
 		case err == nil && n >= 1 && n <= len(items):
-			p.close(o)
-			o.done(items[n-1].ID)
+			p.done(o, items[n-1].ID)
 		default:
 			if l.Find(line); len(l.Shown()) == 0 {
 				p.say("Nothing fits.")

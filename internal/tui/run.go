@@ -138,7 +138,7 @@ func Run(ctx context.Context, c Config) error {
 // runPlain shows it in lines; see plain.
 func runPlain(u *ui, options []tea.ProgramOption) error {
 	options = append(options, tea.WithInput(nil), tea.WithOutput(io.Discard), tea.WithoutRenderer())
-	lines := &plain{ui: u, script: u.cfg.Script, ended: u.cfg.Script != nil}
+	lines := onLines(u)
 	if lines.ended {
 		_, err := tea.NewProgram(lines, options...).Run()
 		return errors.Join(err, lines.err)

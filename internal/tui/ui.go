@@ -43,12 +43,14 @@ type ui struct {
 	requested  bool   // the turn has made a request
 	lastError  string // while it is not on the screen
 
-	loading bool          // the transcript is being read
-	todos   []tool.Todo   // what the model keeps as a list
-	page    int           // how many entries of the path are read
-	more    bool          // there are older ones
-	gen     int           // of the reading that counts
-	held    []agent.Event // that came meanwhile
+	loading bool              // the transcript is being read
+	todos   []tool.Todo       // what the model keeps as a list
+	page    int               // how many entries of the path are read
+	more    bool              // there are older ones
+	gen     int               // of the reading that counts
+	held    []agent.Event     // that came meanwhile
+	take    func(agent.Event) // takes an event in
+	read    func()            // is called when the transcript was read
 
 	outbox    []*outgoing
 	sending   bool
@@ -74,6 +76,7 @@ func newUI(ctx context.Context, c Config) *ui {
 		cfg: c, ctx: ctx, tasks: &tasks{ctx: ctx}, theme: theme, width: 80, height: 24, ed: widget.NewEditor(theme), log: newTranscript(theme),
 		seen: map[string]bool{}, page: firstPage,
 	}
+	u.take, u.read = u.event, func() {}
 	u.state = c.Host.Agent().State()
 	u.queue = c.Host.Agent().Queue()
 	u.ed.SetPlaceholder("say what to do · / commands · @ files · ! a command · Shift+Tab mode · /help")
@@ -169,7 +172,7 @@ func (u *ui) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		u.ticking = false
 	case eventsMsg:
 		for _, e := range msg {
-			u.event(e)
+			u.take(e)
 		}
 		u.do(u.listen(frame))
 	case loadedMsg:
