@@ -135,16 +135,13 @@ func chooseModel(u *ui, args string) {
 		}
 		var items []widget.Item
 		for _, m := range models {
-			price, ready := "", "ready"
-			if m.Input > 0 || m.Output > 0 {
-				price = fmt.Sprintf("$%g / $%g", m.Input, m.Output)
-			}
-			window := "window not known"
+			price, window, ready := "", "window not known", "ready"
 			if m.Window > 0 {
 				window = text.Tokens(m.Window)
 			}
 			detail := m.Name + ", window " + window
-			if price != "" {
+			if m.Input > 0 || m.Output > 0 {
+				price = fmt.Sprintf("$%g / $%g", m.Input, m.Output)
 				detail += ", " + price + " for a million tokens in and out"
 			}
 			switch {
@@ -252,18 +249,16 @@ func changeSettings(u *ui, args string) {
 		return
 	}
 	var items []widget.Item
-	for _, s := range h.Settings() {
+	all := h.Settings()
+	for _, s := range all {
 		items = append(items, widget.Item{ID: s.Name, Cells: []string{s.Name, s.Value, s.From}, Detail: s.Text})
 	}
 	u.pick(widget.PickerOptions{Title: "settings: Enter changes one"}, items, args, func(id string) {
-		for _, s := range h.Settings() {
-			if s.Name == id {
-				u.edit(id+" (default "+s.Default+")", s.Value, func(value string) {
-					if value = strings.TrimSpace(value); value != s.Value {
-						set(id, value)
-					}
-				})
+		s := all[slices.IndexFunc(all, func(s rpc.Setting) bool { return s.Name == id })]
+		u.edit(id+" (default "+s.Default+")", s.Value, func(value string) {
+			if value = strings.TrimSpace(value); value != s.Value {
+				set(id, value)
 			}
-		}
+		})
 	})
 }

@@ -234,10 +234,8 @@ func (u *ui) grow(it *item, e agent.Event) {
 	if e.Tool != nil && e.Tool.Name != "" {
 		it.name = e.Tool.Name
 	}
-	if it.size >= 200 {
-		it.Title = fmt.Sprintf("%s … %s", it.name, kilobytes(it.size))
-	} else {
-		it.Title = it.name
+	if it.Title = it.name; it.size >= 200 {
+		it.Title += " … " + kilobytes(it.size)
 	}
 }
 
@@ -266,12 +264,10 @@ func (u *ui) tool(e agent.Event) {
 		}
 		it.Status = widget.StatusRunning
 	case agent.KindToolOutput:
-		if it.size += len(e.Text); it.size > mostOutput {
-			it.Text = text.Tail(it.Text, mostOutput/2) + e.Text
-			it.size = len(it.Text)
-		} else {
-			it.Text = it.Text + e.Text
+		if len(it.Text) > mostOutput {
+			it.Text = text.Tail(it.Text, mostOutput/2)
 		}
+		it.Text += e.Text
 	default:
 		delete(u.log.calls, e.Tool.ID)
 	}
@@ -290,18 +286,22 @@ func (u *ui) turnEnd(e agent.Event) {
 		it.Status = widget.StatusCancelled
 		delete(u.log.calls, id)
 	}
+	last := widget.NewBlock(widget.BlockNotice, "", "")
+	if n := len(u.log.items); n > 0 {
+		last = u.log.items[n-1].Block
+	}
 	switch e.Outcome {
 	case agent.OutcomeFailed:
 		const then = "nothing is lost: /continue tries again"
-		if n := len(u.log.items); n > 0 && u.log.items[n-1].Kind == widget.BlockError && strings.Contains(e.Error, u.log.items[n-1].Text) {
+		if last.Kind == widget.BlockError && strings.Contains(e.Error, last.Text) {
 			u.note(then) // what went wrong stands there already
 		} else {
 			u.fault(e.Error + "\n" + then)
 		}
 	case agent.OutcomeCancelled:
 		const text = aborted + "; what was done stays. /continue resumes"
-		if n := len(u.log.items); n > 0 && u.log.items[n-1].Text == aborted {
-			u.log.items[n-1].Text = text // of the answer that was broken off
+		if last.Text == aborted {
+			last.Text = text // of the answer that was broken off
 		} else {
 			u.note(text)
 		}

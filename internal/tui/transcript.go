@@ -17,7 +17,7 @@ type item struct {
 	said  string   // what plain has printed of it
 
 	name string // of a call that streams in: its tool
-	size int    // in bytes: its arguments, or its output
+	size int    // in bytes, of its arguments
 }
 
 // transcript is what is shown of the conversation, and which part of it is on the
@@ -129,14 +129,9 @@ func (t *transcript) fixNotes() {
 // the entry that they stood behind; those of what was left behind go, but for the newest, and
 // of those that tell of a pass the ones to be kept stay.
 func (t *transcript) rebuild(items []*item, keep func(pass []string) bool) {
-	anchor, off := "", 0
-	if t.scrolled {
-		for i := t.top; i < len(t.items) && i >= 0; i++ {
-			if t.items[i].entry != "" {
-				anchor, off = t.items[i].entry, t.off
-				break
-			}
-		}
+	anchor, off := "", t.off // what the screen begins with
+	for i := t.top; t.scrolled && i < len(t.items) && anchor == ""; i++ {
+		anchor = t.items[i].entry
 	}
 	last := map[string]int{} // of an entry: its last item
 	for i, it := range items {
@@ -162,27 +157,18 @@ func (t *transcript) rebuild(items []*item, keep func(pass []string) bool) {
 		}
 		behind[i] = append(behind[i], it)
 	}
-	scrolled := t.scrolled
 	t.clear()
-	addNotes := func(i int) {
+	for i := -1; i < len(items); i++ {
+		if i >= 0 {
+			t.add(items[i])
+		}
 		for _, n := range behind[i] {
 			open := n.Open
 			t.add(n).Open = open
 		}
 	}
-	addNotes(-1)
-	for i, it := range items {
-		t.add(it)
-		addNotes(i)
-	}
-	if !scrolled || anchor == "" {
-		return
-	}
-	for i, it := range t.items {
-		if it.entry == anchor {
-			t.scrolled, t.top, t.off = true, i, min(off, max(len(t.lines(i))-1, 0))
-			return
-		}
+	if i := slices.IndexFunc(t.items, func(it *item) bool { return it.entry == anchor }); anchor != "" && i >= 0 {
+		t.scrolled, t.top, t.off = true, i, min(off, max(len(t.lines(i))-1, 0))
 	}
 }
 
@@ -213,31 +199,23 @@ func (t *transcript) view(height int) []string {
 		return nil
 	}
 	if t.scrolled {
-		if out, whole := t.from(height); whole {
-			return out
+		var out []string
+		off := t.off
+		for i := t.top; i < t.len(); i++ {
+			l := t.lines(i)
+			out = append(out, l[min(off, len(l)):]...)
+			off = 0
+			if len(out) > height {
+				return out[:height]
+			}
 		}
-		t.end()
+		t.end() // what is left does not fill the screen
 	}
 	var out []string
 	for i := t.len() - 1; i >= 0 && len(out) < height; i-- {
 		out = append(slices.Clone(t.lines(i)), out...)
 	}
 	return out[max(len(out)-height, 0):]
-}
-
-// from draws from where the user has scrolled to. whole is false where that does not
-// fill the screen.
-func (t *transcript) from(height int) (out []string, whole bool) {
-	off := t.off
-	for i := t.top; i < t.len(); i++ {
-		l := t.lines(i)
-		out = append(out, l[min(off, len(l)):]...)
-		off = 0
-		if len(out) > height {
-			return out[:height], true
-		}
-	}
-	return out, false
 }
 
 // end follows the end again.
