@@ -114,12 +114,3 @@ func (u *ui) finish(m jobMsg) {
 	m.then(m.err)
 	u.now = nil
 }
-
-// stopJob cancels what the user waits for, if there is something.
-func (u *ui) stopJob() bool {
-	n := len(u.jobs)
-	if n > 0 {
-		u.jobs[n-1].cancel()
-	}
-	return n > 0
-}

@@ -188,9 +188,11 @@ func (u *ui) escape(k tea.KeyPressMsg) {
 
 // stop cancels what the user waits for, or what the agent is doing.
 func (u *ui) stop() {
-	if !u.stopJob() {
-		u.cancel()
+	if n := len(u.jobs); n > 0 {
+		u.jobs[n-1].cancel()
+		return
 	}
+	u.cancel()
 }
 
 // cancel ends what the agent is doing.

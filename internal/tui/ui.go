@@ -79,8 +79,8 @@ func newUI(ctx context.Context, c Config) *ui {
 	u.take, u.read = u.event, func() {}
 	u.state = c.Host.Agent().State()
 	u.queue = c.Host.Agent().Queue()
-	u.ed.SetPlaceholder("say what to do · / commands · @ files · ! a command · Shift+Tab mode · /help")
-	u.ed.SetComplete(u.completeFile)
+	u.ed.Placeholder = "say what to do · / commands · @ files · ! a command · Shift+Tab mode · /help"
+	u.ed.Complete = u.completeFile
 	return u
 }
 
@@ -96,7 +96,7 @@ func (u *ui) readCommands() {
 		for _, c := range own {
 			cmds = append(cmds, widget.Command{Name: c.Name, Args: c.Arguments, Help: c.Description})
 		}
-		u.ed.SetCommands(cmds)
+		u.ed.Commands = cmds
 		u.ed.Update(tea.PasteMsg{}) // nothing is put in; it looks again what to offer
 	})
 }

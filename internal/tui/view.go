@@ -183,7 +183,7 @@ func (u *ui) progress() string {
 	}
 	what, since := u.doing()
 	t, now := u.theme, u.cfg.Clock()
-	frames := spinner[t.Mode() == widget.ModeNone]
+	frames := spinner[t.Mode == widget.ModeNone]
 	turn := frames[int(now.Sub(since)/tick)%len(frames)]
 	if now.Before(since) {
 		turn = frames[0]

@@ -97,7 +97,7 @@ const diffLines = 12
 
 // Lines draws the block. The result is not to be changed.
 func (b *Block) Lines(t *Theme, width int) []string {
-	if now := (drawn{b.shown, t.mode, width}); b.lines == nil || b.drawn != now {
+	if now := (drawn{b.shown, t.Mode, width}); b.lines == nil || b.drawn != now {
 		b.drawn, b.lines = now, b.draw(t, max(width, 1))
 	}
 	return b.lines

@@ -149,7 +149,7 @@ func TestBlockWidth(t *testing.T) {
 			}
 			lines := b.Lines(theme, width)
 			checkWidth(t, "block", lines, width)
-			if theme.Mode() == ModeNone && strings.Contains(strings.Join(lines, ""), "\x1b") {
+			if theme.Mode == ModeNone && strings.Contains(strings.Join(lines, ""), "\x1b") {
 				t.Fatalf("an escape without colour: %q", lines)
 			}
 		}

@@ -35,7 +35,7 @@ func codePattern(comment string) func() *regexp.Regexp {
 // all of it its background.
 func paintCode(t *Theme, base lipgloss.Style, language, line string) string {
 	language = " " + strings.ToLower(language) + " "
-	if t.Mode() == ModeNone || language == "  " || strings.Contains(noCode, language) || len(line) > 1000 {
+	if t.Mode == ModeNone || language == "  " || strings.Contains(noCode, language) || len(line) > 1000 {
 		return t.Paint(base, line)
 	}
 	comment := "//"

@@ -16,14 +16,6 @@ type Command struct {
 	Help string // a few words
 }
 
-// SetCommands sets what is offered after a slash.
-func (e *Editor) SetCommands(c []Command) { e.commands = c }
-
-// SetComplete sets what gives the names of files that continue a prefix, the best
-// first. It is called at each key, so it must answer at once. A name that ends
-// with a slash is a folder. A name with a space is put between quotes.
-func (e *Editor) SetComplete(fn func(prefix string) []string) { e.complete = fn }
-
 var (
 	fileToken    = text.Pattern(`(?:^|\s)(@(?:"[^"]*|[^\s"]*))$`)
 	commandToken = text.Pattern(`^/[\w:-]*$`)
@@ -59,10 +51,10 @@ func (e *Editor) offers(token string) (items []Item) {
 	if strings.HasPrefix(token, "/") {
 		return e.commandOffers(token[1:])
 	}
-	if token == "" || e.complete == nil {
+	if token == "" || e.Complete == nil {
 		return nil
 	}
-	for _, name := range e.complete(strings.TrimPrefix(token[1:], `"`)) {
+	for _, name := range e.Complete(strings.TrimPrefix(token[1:], `"`)) {
 		if typable(name) != name || strings.ContainsAny(name, "\"\n") {
 			continue // can't be typed
 		}
@@ -77,9 +69,6 @@ func (e *Editor) offers(token string) (items []Item) {
 			value += " "
 		}
 		items = append(items, Item{ID: value, Cells: []string{name}})
-		if len(items) == 50 {
-			break
-		}
 	}
 	return items
 }
@@ -88,7 +77,7 @@ func (e *Editor) offers(token string) (items []Item) {
 // all of them where nothing was.
 func (e *Editor) commandOffers(typed string) (items []Item) {
 	var names []string
-	for _, c := range e.commands {
+	for _, c := range e.Commands {
 		names = append(names, c.Name)
 	}
 	found := fuzzy.Find(typed, names)
@@ -98,7 +87,7 @@ func (e *Editor) commandOffers(typed string) (items []Item) {
 		}
 	}
 	for _, m := range found {
-		c := e.commands[m.Index]
+		c := e.Commands[m.Index]
 		items = append(items, Item{ID: "/" + c.Name + " ", Cells: []string{"/" + c.Name + " " + c.Args, c.Help}})
 	}
 	return items

@@ -88,7 +88,7 @@ func (d *Dialog) Ready() { d.ready = true }
 // SetSize says how wide the dialog is and how many lines it may take.
 func (d *Dialog) SetSize(width, height int) {
 	d.width, d.height = max(width, 1), max(height, 1)
-	of := body{d.theme.mode, d.width, len(d.wrapped()) > max(d.height/2, len(d.Options))}
+	of := body{d.theme.Mode, d.width, len(d.wrapped()) > max(d.height/2, len(d.Options))}
 	if d.bodyOf != of {
 		d.bodyOf = of
 		if d.lines = d.body(); of.short {

@@ -16,23 +16,27 @@ type SendMsg struct{ Text string }
 // comes back where it was left. Ctrl+Z takes back, Ctrl+Y does again. Large pastes are shown as a marker, which is deleted as one. @
 // completes file names, / commands.
 type Editor struct {
+	// Placeholder is shown in place of an empty text.
+	Placeholder string
+	// Commands are offered after a slash.
+	Commands []Command
+	// Complete gives the names of files that continue a prefix, the best first. It is called
+	// at each key, so it must answer at once. A name that ends with a slash is a folder. A
+	// name with a space is put between quotes.
+	Complete func(prefix string) []string
+
 	theme         *Theme
 	in            *input
 	width, height int
-	placeholder   string
-
-	pastes  pastes
-	history history
-
-	complete func(prefix string) []string
-	commands []Command
-	pop      *Picker
-	closed   string // the token at which the user has closed the popup
+	pastes        pastes
+	history       history
+	pop           *Picker
+	closed        string // the token at which the user has closed the popup
 }
 
 // NewEditor returns an empty editor of 80 columns on a screen of 24 lines.
 func NewEditor(t *Theme) *Editor {
-	e := &Editor{theme: t, in: newInput("> "), history: history{edits: map[int]string{}}}
+	e := &Editor{theme: t, in: newInput("> "), pastes: pastes{all: map[string]string{}}, history: history{edits: map[int]string{}}}
 	e.SetSize(80, 24)
 	return e
 }
@@ -43,9 +47,6 @@ func (e *Editor) SetSize(width, height int) {
 	e.width, e.height = max(width, 1), max(height, 1)
 	e.in.setSize(e.width, max(e.height/3, 2))
 }
-
-// SetPlaceholder sets what is shown in place of an empty text.
-func (e *Editor) SetPlaceholder(s string) { e.placeholder = OneLine(s) }
 
 // Text returns what was typed, with pastes in full.
 func (e *Editor) Text() string { return e.pastes.expand(e.in.text()) }
@@ -121,7 +122,7 @@ func (e *Editor) send() tea.Msg {
 	draft := e.history.add(text)
 	e.pop = nil
 	if draft == "" {
-		e.pastes.all = nil
+		clear(e.pastes.all)
 	}
 	e.in.set(draft, len(draft))
 	e.in.forget()
@@ -154,8 +155,8 @@ func (e *Editor) wholeMarkers(was snapshot) {
 		}
 		to := from + len(was.text) - len(now.text)
 		for _, m := range e.pastes.markersIn(was.text) {
-			if m.from < to && from < m.to {
-				from, to = min(from, m.from), max(to, m.to)
+			if m[0] < to && from < m[1] {
+				from, to = min(from, m[0]), max(to, m[1])
 			}
 		}
 		if text := was.text[:from] + was.text[to:]; text != now.text {
@@ -165,11 +166,11 @@ func (e *Editor) wholeMarkers(was snapshot) {
 	}
 	for _, m := range e.pastes.markersIn(now.text) {
 		switch {
-		case now.at <= m.from || now.at >= m.to:
+		case now.at <= m[0] || now.at >= m[1]:
 		case now.at < was.at:
-			e.in.set(now.text, m.from)
+			e.in.set(now.text, m[0])
 		default:
-			e.in.set(now.text, m.to)
+			e.in.set(now.text, m[1])
 		}
 	}
 }
@@ -186,7 +187,7 @@ func (e *Editor) Cursor() *tea.Cursor {
 func (e *Editor) Lines() []string {
 	out := append(e.offered(), e.theme.Paint(e.theme.Dim, strings.Repeat("─", e.width)))
 	if e.Empty() {
-		return append(out, Cut(strings.TrimRight("> "+e.theme.Paint(e.theme.Dim, e.placeholder), " "), e.width))
+		return append(out, Cut(strings.TrimRight("> "+e.theme.Paint(e.theme.Dim, e.Placeholder), " "), e.width))
 	}
 	return append(out, e.in.lines()...)
 }

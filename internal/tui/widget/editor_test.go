@@ -229,14 +229,14 @@ func TestEditorPasteKeepsTabs(t *testing.T) {
 func TestEditorCompletesFiles(t *testing.T) {
 	files := []string{"main.go", "main_test.go", "my notes.txt", "docs/", "bad\x1bname"}
 	e := NewEditor(none())
-	e.SetComplete(func(p string) (out []string) {
+	e.Complete = func(p string) (out []string) {
 		for _, f := range files {
 			if strings.HasPrefix(f, p) {
 				out = append(out, f)
 			}
 		}
 		return out
-	})
+	}
 	for _, c := range []struct{ name, keys, want string }{
 		{"tab", "see @ma<tab>", "see @main.go "},
 		{"enter", "see @ma<enter>", "see @main.go "},
@@ -267,9 +267,9 @@ func TestEditorCompletesFiles(t *testing.T) {
 
 func TestEditorCompletesCommands(t *testing.T) {
 	e := NewEditor(none())
-	e.SetCommands([]Command{
+	e.Commands = []Command{
 		{Name: "context", Help: "what the model is sent"}, {Name: "compact", Args: "[instructions]", Help: "summarize"}, {Name: "undo", Help: "undo the last pass"},
-	})
+	}
 	do(e, "/com")
 	if got := strings.Join(e.Lines(), "\n"); !strings.HasPrefix(got, "> /compact [instructions]  summarize\n") {
 		t.Errorf("shows\n%s", got)
@@ -295,9 +295,9 @@ func TestEditorWidth(t *testing.T) {
 	names := []string{"enter", "tab", "esc", "backspace", "delete", "up", "down", "left", "right", "home", "end", "pgup", "pgdown", "ctrl+z", "ctrl+y", "ctrl+w", "ctrl+k", "ctrl+u", "alt+enter", "alt+left", "alt+d", "ctrl+n"}
 	for _, theme := range []*Theme{none(), NewTheme(ModeDark, true)} {
 		e := NewEditor(theme)
-		e.SetCommands([]Command{{Name: "compact", Help: "中文帮助" + strings.Repeat(" long", 50)}})
-		e.SetComplete(func(string) []string { return []string{"中文/文件名.go", strings.Repeat("long", 60)} })
-		e.SetPlaceholder("say 中文 something that is very long indeed, longer than the line")
+		e.Commands = []Command{{Name: "compact", Help: "中文帮助" + strings.Repeat(" long", 50)}}
+		e.Complete = func(string) []string { return []string{"中文/文件名.go", strings.Repeat("long", 60)} }
+		e.Placeholder = "say 中文 something that is very long indeed, longer than the line"
 		for range rounds(1000) {
 			switch r.IntN(8) {
 			case 0, 1, 2:
@@ -320,7 +320,7 @@ func TestEditorWidth(t *testing.T) {
 			if c.X < 0 || c.X >= e.width || c.Y < 0 || c.Y >= len(lines) {
 				t.Fatalf("cursor at %d,%d in %dx%d", c.X, c.Y, e.width, len(lines))
 			}
-			if theme.Mode() == ModeNone && strings.Contains(strings.Join(e.Lines(), "\n"), "\x1b") {
+			if theme.Mode == ModeNone && strings.Contains(strings.Join(e.Lines(), "\n"), "\x1b") {
 				t.Fatalf("escape without colour: %q", strings.Join(e.Lines(), "\n"))
 			}
 		}

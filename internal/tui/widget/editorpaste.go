@@ -5,19 +5,18 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/clew-dev/clew/internal/text"
 )
 
 // pastes are texts that are not shown in the editor: too large, or with tabs, which an
 // editor can't keep. A marker stands for each.
 type pastes struct {
 	next int
-	all  []paste
+	all  map[string]string // by their markers
 }
 
-type paste struct{ marker, text string }
-
-// A span is a part of a text, in bytes.
-type span struct{ from, to int }
+var pasteMarker = text.Pattern(`\[paste \d+: \d+ (?:lines|characters)\]`)
 
 // A foldLimit says which texts are too large to be shown.
 type foldLimit struct{ lines, runes int }
@@ -40,39 +39,26 @@ func (p *pastes) fold(s string, limit foldLimit) string {
 	if lines <= limit.lines && runes > limit.runes || lines == 1 {
 		marker = fmt.Sprintf("[paste %d: %d characters]", p.next, runes)
 	}
-	p.all = append(p.all, paste{marker, seen(s, "\n\t")})
+	p.all[marker] = seen(s, "\n\t")
 	return marker
 }
 
 // expand puts the texts in place of their markers. What looks like a marker in a
 // text that was pasted stays.
 func (p *pastes) expand(s string) string {
-	if len(p.all) == 0 {
-		return s
-	}
-	var pairs []string
-	for _, x := range p.all {
-		pairs = append(pairs, x.marker, x.text)
-	}
-	return strings.NewReplacer(pairs...).Replace(s)
+	return pasteMarker().ReplaceAllStringFunc(s, func(marker string) string {
+		if text, ok := p.all[marker]; ok {
+			return text
+		}
+		return marker
+	})
 }
 
-// markersIn returns where markers stand in s.
-func (p *pastes) markersIn(s string) []span {
-	if len(p.all) == 0 || !strings.Contains(s, "[paste ") {
-		return nil
-	}
-	var out []span
-	for _, x := range p.all {
-		for at := 0; ; {
-			k := strings.Index(s[at:], x.marker)
-			if k < 0 {
-				break
-			}
-			at += k + len(x.marker)
-			out = append(out, span{at - len(x.marker), at})
-		}
-	}
-	slices.SortFunc(out, func(a, b span) int { return a.from - b.from })
-	return out
+// markersIn returns where markers stand in s, in bytes: each begins at the first number and
+// ends before the second.
+func (p *pastes) markersIn(s string) [][]int {
+	return slices.DeleteFunc(pasteMarker().FindAllStringIndex(s, -1), func(at []int) bool {
+		_, ok := p.all[s[at[0]:at[1]]]
+		return !ok
+	})
 }

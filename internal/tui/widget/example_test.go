@@ -12,7 +12,7 @@ import (
 func ExampleEditor() {
 	e := widget.NewEditor(widget.NewTheme(widget.ModeNone, false))
 	e.SetSize(40, 24)
-	e.SetCommands([]widget.Command{{Name: "compact", Args: "[instructions]", Help: "summarize"}})
+	e.Commands = []widget.Command{{Name: "compact", Args: "[instructions]", Help: "summarize"}}
 	for _, c := range "/com" {
 		e.Update(tea.KeyPressMsg{Text: string(c), Code: c})
 	}

@@ -64,9 +64,7 @@ func (in *input) setSize(width, height int) {
 
 func (in *input) text() string { return in.area.Value() }
 
-func (in *input) empty() bool {
-	return in.area.LineCount() == 1 && in.area.Line() == 0 && in.area.Column() == 0 && in.area.Value() == ""
-}
+func (in *input) empty() bool { return in.area.Length() == 0 }
 
 // before returns the text before the cursor.
 func (in *input) before() string {

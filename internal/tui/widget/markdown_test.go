@@ -229,11 +229,11 @@ func TestMarkdownShowsCodeAsItIs(t *testing.T) {
 		text := strings.Join(got, "\n")
 		for _, want := range []string{"  func f() {\n", "      re := `\\.\\*\\\\`\n\n\n          deep // xxx"} {
 			if !strings.Contains(text, want) {
-				t.Errorf("%s: %q is not in\n%s", theme.Mode(), want, text)
+				t.Errorf("%s: %q is not in\n%s", theme.Mode, want, text)
 			}
 		}
 		if strings.Count(text, "x") != 90 {
-			t.Errorf("%s: a long line was cut:\n%s", theme.Mode(), text)
+			t.Errorf("%s: a long line was cut:\n%s", theme.Mode, text)
 		}
 	}
 }
@@ -245,11 +245,11 @@ func TestMarkdownWritesNoLinksOrControls(t *testing.T) {
 		checkWidth(t, "markdown", lines, 70)
 		got := unstyled(strings.Join(lines, " "))
 		if strings.Contains(got, "\x1b") {
-			t.Errorf("%s: %q", theme.Mode(), got)
+			t.Errorf("%s: %q", theme.Mode, got)
 		}
 		for _, want := range []string{"http://b.example", "http://d.example/e.png", "http://f.example", "&#27;]0;owned&#7;", "hidden"} {
 			if !strings.Contains(strings.Join(strings.Fields(got), ""), want) {
-				t.Errorf("%s: %q is not in %q", theme.Mode(), want, got)
+				t.Errorf("%s: %q is not in %q", theme.Mode, want, got)
 			}
 		}
 	}

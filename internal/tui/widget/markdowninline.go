@@ -65,7 +65,7 @@ func (d *markdownDrawing) ink(s string, k ink) string {
 		return ""
 	}
 	d.last = s[len(s)-1]
-	if d.theme.mode == ModeNone {
+	if d.theme.Mode == ModeNone {
 		return s
 	}
 	p := d.paint(k)
@@ -149,7 +149,7 @@ func (d *markdownDrawing) span(n ast.Node, k ink, cell bool) string {
 
 // mark writes what stands for a style where there is none.
 func (d *markdownDrawing) mark(s string, k ink) string {
-	if d.theme.mode == ModeNone {
+	if d.theme.Mode == ModeNone {
 		return d.ink(s, k)
 	}
 	return ""

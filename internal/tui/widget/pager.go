@@ -72,14 +72,14 @@ type Pager struct {
 
 // SetSize says how many columns and lines the pager has.
 func (p *Pager) SetSize(width, height int) {
-	if width != p.width || p.Theme.mode != p.mode {
+	if width != p.width || p.Theme.Mode != p.mode {
 		if text := p.Text(width); p.Diff {
 			p.lines = Diff(p.Theme, text, width, 0)
 		} else {
 			p.lines = Wrap(Sanitize(text), width)
 		}
 	}
-	p.mode, p.width, p.height, p.page = p.Theme.mode, width, height, max(height-2, 1)
+	p.mode, p.width, p.height, p.page = p.Theme.Mode, width, height, max(height-2, 1)
 	p.move(0)
 }
 

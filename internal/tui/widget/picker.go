@@ -278,11 +278,14 @@ func (p *Picker) Lines() []string {
 	return out
 }
 
+// initials are the letters that are large in the name of a key, such as Ctrl+S.
+var initials = text.Pattern(`\b\w`)
+
 func (p *Picker) hints() string {
 	keys := []string{"Enter", cmp.Or(p.Take, "take"), "Esc", "leave", "type", "to search"}
 	for _, k := range p.Keys {
 		if k.Help != "" {
-			keys = append(keys, keyName(k.Key), OneLine(k.Help))
+			keys = append(keys, initials().ReplaceAllStringFunc(k.Key, strings.ToUpper), OneLine(k.Help))
 		}
 	}
 	return Hints(p.theme, p.width, keys...)
@@ -292,7 +295,7 @@ func (p *Picker) hints() string {
 func Hints(t *Theme, width int, pairs ...string) string {
 	h := help.New()
 	h.Styles = help.Styles{}
-	if t.Mode() != ModeNone {
+	if t.Mode != ModeNone {
 		h.Styles.ShortKey, h.Styles.ShortDesc, h.Styles.ShortSeparator, h.Styles.Ellipsis = t.Accent, t.Dim, t.Dim, t.Dim
 	}
 	h.ShortSeparator = Gap
@@ -302,17 +305,6 @@ func Hints(t *Theme, width int, pairs ...string) string {
 		keys = append(keys, key.NewBinding(key.WithKeys(pairs[i]), key.WithHelp(pairs[i], pairs[i+1])))
 	}
 	return Cut(h.ShortHelpView(keys), width)
-}
-
-// keyName writes "ctrl+s" as people do.
-func keyName(s string) string {
-	parts := strings.Split(s, "+")
-	for i, x := range parts {
-		if x != "" {
-			parts[i] = strings.ToUpper(x[:1]) + x[1:]
-		}
-	}
-	return strings.Join(parts, "+")
 }
 
 const columnGap = 2

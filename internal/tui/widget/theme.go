@@ -23,7 +23,7 @@ type Style = lipgloss.Style
 // A Theme says how everything looks. Widgets share one: it is changed in place once the
 // terminal has said what its background is.
 type Theme struct {
-	mode Mode // light, dark or none
+	Mode Mode // light, dark or none
 
 	Text, Dim, Bold, Accent   lipgloss.Style
 	Good, Warning, Error      lipgloss.Style
@@ -41,7 +41,7 @@ func NewTheme(m Mode, dark bool) *Theme {
 			m = ModeDark
 		}
 	}
-	t := &Theme{mode: m}
+	t := &Theme{Mode: m}
 	if m == ModeNone {
 		return t
 	}
@@ -67,12 +67,9 @@ func NewTheme(m Mode, dark bool) *Theme {
 	return t
 }
 
-// Mode returns ModeLight, ModeDark or ModeNone.
-func (t *Theme) Mode() Mode { return t.mode }
-
 // Paint draws a line of text in a style; without colour it returns it unchanged.
 func (t *Theme) Paint(s lipgloss.Style, text string) string {
-	if t.mode == ModeNone || text == "" {
+	if t.Mode == ModeNone || text == "" {
 		return text
 	}
 	return s.Inline(true).Render(text)
