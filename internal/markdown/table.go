@@ -10,6 +10,8 @@ import (
 	extast "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
+
+	words "github.com/clew-dev/clew/internal/text"
 )
 
 // maxCells is the largest table, in cells: short rows below a long head are filled up, so
@@ -59,25 +61,19 @@ func alignments(line []byte) (out []extast.Alignment) {
 	}
 	line = bytes.TrimSuffix(bytes.TrimPrefix(line, []byte("|")), []byte("|"))
 	for cell := range bytes.SplitSeq(line, []byte("|")) {
-		cell = bytes.TrimSpace(cell)
-		left, right := bytes.HasPrefix(cell, []byte(":")), bytes.HasSuffix(cell, []byte(":"))
-		dashes := bytes.TrimSuffix(bytes.TrimPrefix(cell, []byte(":")), []byte(":"))
-		if len(dashes) == 0 || len(bytes.Trim(dashes, "-")) > 0 {
+		m := delimiter().FindSubmatch(cell)
+		if m == nil {
 			return nil
 		}
-		switch {
-		case left && right:
-			out = append(out, extast.AlignCenter)
-		case left:
-			out = append(out, extast.AlignLeft)
-		case right:
-			out = append(out, extast.AlignRight)
-		default:
-			out = append(out, extast.AlignNone)
-		}
+		out = append(out, colons[string(m[1])+"-"+string(m[2])])
 	}
 	return out
 }
+
+var (
+	delimiter = words.Pattern(`^\s*(:?)-+(:?)\s*$`)
+	colons    = map[string]extast.Alignment{"-": extast.AlignNone, ":-": extast.AlignLeft, "-:": extast.AlignRight, ":-:": extast.AlignCenter}
+)
 
 // cells splits a row at the pipes that have no backslash before them.
 func cells(line text.Segment, source []byte) (out []text.Segment) {

@@ -15,6 +15,7 @@
 package tui
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -81,9 +82,7 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Clock == nil {
 		c.Clock = time.Now
 	}
-	if c.Theme == "" {
-		c.Theme = widget.ModeAuto
-	}
+	c.Theme = cmp.Or(c.Theme, widget.ModeAuto)
 	if c.getenv("NO_COLOR") != "" {
 		c.Theme = widget.ModeNone
 	}

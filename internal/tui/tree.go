@@ -37,24 +37,20 @@ var kindStyles = map[string]func(*widget.Theme) widget.Style{
 
 func newTreeEntry(n agent.Node) treeEntry {
 	e := treeEntry{Node: n, kind: "other", said: n.Text}
-	switch n.Type {
-	case session.TypeMessage:
-		switch n.Role {
-		case message.RoleUser, message.RoleAssistant:
-			e.kind = string(n.Role)
-		case message.RoleToolResult:
-			e.kind, e.said = "tool", n.Tool+": "+n.Text
-		case message.RoleBashExecution:
-			e.kind = "tool"
-		default:
-		}
-	case session.TypeCompaction:
+	switch {
+	case n.Type == session.TypeCompaction:
 		e.kind, e.said = "compaction", plainSummary(n.Text)
-	case session.TypeBranchSummary:
+	case n.Type == session.TypeBranchSummary:
 		e.kind, e.said = "summary", plainSummary(n.Text)
-	case session.TypeLabel:
+	case n.Type == session.TypeLabel:
 		e.kind = "label"
-	default:
+	case n.Type != session.TypeMessage:
+	case n.Role == message.RoleToolResult:
+		e.kind, e.said = "tool", n.Tool+": "+n.Text
+	case n.Role == message.RoleBashExecution:
+		e.kind = "tool"
+	case n.Role == message.RoleUser || n.Role == message.RoleAssistant:
+		e.kind = string(n.Role)
 	}
 	e.search = strings.ToLower(e.kind + " " + e.Label + " " + e.said)
 	return e

@@ -225,8 +225,7 @@ type fileNames struct {
 	prefix string
 	names  []string
 	known  bool
-	asked  string // the prefix that is being looked for
-	busy   bool
+	busy   bool // others are looked for
 }
 
 // mostFiles is how many names are offered.
@@ -239,14 +238,12 @@ func (u *ui) completeFile(prefix string) []string {
 	if f.known && f.prefix == prefix {
 		return f.names
 	}
-	f.asked = prefix
 	if !f.busy {
 		f.busy = true
 		var names []string
 		u.run("", func(ctx context.Context) error { names = u.cfg.Host.Files(ctx, prefix, mostFiles); return nil }, func(error) {
-			f.busy, f.prefix, f.names, f.known = false, prefix, names, true
+			*f = fileNames{prefix: prefix, names: names, known: true}
 			u.ed.Update(tea.PasteMsg{}) // nothing is put in; it looks again what to offer
-			f.known = f.asked == prefix // asked for again, it may have changed
 		})
 	}
 	return nil

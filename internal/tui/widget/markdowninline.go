@@ -1,7 +1,6 @@
 package widget
 
 import (
-	"bytes"
 	"html"
 	"strings"
 
@@ -9,7 +8,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/yuin/goldmark/ast"
 	extast "github.com/yuin/goldmark/extension/ast"
-	"github.com/yuin/goldmark/util"
+
+	"github.com/clew-dev/clew/internal/text"
 )
 
 // An ink says how a character looks.
@@ -172,49 +172,23 @@ func (d *markdownDrawing) address(label string, destination []byte, k ink) strin
 	return space + d.ink("("+to+")", k|inkDim)
 }
 
-// lineEnds are the ways to write the one tag that has a meaning.
-var lineEnds = [...]string{"<br>", "<br/>", "<br />"}
+// standsFor finds what may stand for something else: a backslash before a mark, an entity, and
+// the one tag that has a meaning.
+var standsFor = text.Pattern(`(?i)\\[[:punct:]]|&#?\w{1,32};|<br ?/?>`)
 
-// unescape returns a text in which a backslash may stand before a mark, and &amp; for &.
+// unescape returns what a text stands for. In a cell <br> is a line end. An entity that is none,
+// or that stands for something that must not be shown, is as it is written.
 func unescape(s []byte, cell bool) string {
-	var b strings.Builder
-	for len(s) > 0 {
-		i := bytes.IndexAny(s, "\\&<")
-		if i < 0 {
-			i = len(s)
+	return standsFor().ReplaceAllStringFunc(string(s), func(written string) string {
+		meant := html.UnescapeString(written)
+		switch {
+		case written[0] == '\\':
+			return written[1:]
+		case written[0] == '<' && cell:
+			return "\n"
+		case len(meant) > 1 && strings.HasSuffix(meant, ";"), strings.Contains(meant, "\n"), Sanitize(meant) != meant:
+			return written
 		}
-		b.Write(s[:i])
-		if s = s[i:]; len(s) == 0 {
-			break
-		}
-		c, n := string(s[:1]), 1
-		switch s[0] {
-		case '\\':
-			if len(s) > 1 && util.IsPunct(s[1]) {
-				c, n = string(s[1:2]), 2
-			}
-		case '&':
-			c, n = entity(s)
-		default:
-			for _, tag := range lineEnds {
-				if cell && len(s) >= len(tag) && strings.EqualFold(string(s[:len(tag)]), tag) {
-					c, n = "\n", len(tag)
-				}
-			}
-		}
-		b.WriteString(c)
-		s = s[n:]
-	}
-	return b.String()
-}
-
-// entity returns what the &name; that s begins with stands for, and its length. What
-// is none, or stands for something that must not be shown, is as it is written.
-func entity(s []byte) (string, int) {
-	end := bytes.IndexByte(s[:min(len(s), 34)], ';') + 1
-	c := html.UnescapeString(string(s[:end]))
-	if c == "" || len(c) > 1 && strings.HasSuffix(c, ";") || strings.Contains(c, "\n") || Sanitize(c) != c {
-		return "&", 1
-	}
-	return c, end
+		return meant
+	})
 }

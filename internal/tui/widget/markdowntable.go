@@ -1,6 +1,7 @@
 package widget
 
 import (
+	"slices"
 	"strings"
 
 	"charm.land/lipgloss/v2"
@@ -17,7 +18,7 @@ const minColumn = 8
 // what is in it.
 func (d *markdownDrawing) table(n *extast.Table, m *margin) {
 	var rows [][]string
-	need := make([]int, len(n.Alignments))
+	need := slices.Repeat([]int{1}, len(n.Alignments))
 	for row := n.FirstChild(); row != nil; row = row.NextSibling() {
 		cells := make([]string, len(need))
 		base := ink(0)
@@ -45,10 +46,7 @@ func (d *markdownDrawing) table(n *extast.Table, m *margin) {
 		bars[i] = strings.Repeat("─", w)
 	}
 	rule := d.ink(strings.Join(bars, "─┼─"), inkDim)
-	shrunk := false // rows of several lines need something between them
-	for i := range need {
-		shrunk = shrunk || widths[i] < need[i]
-	}
+	shrunk := !slices.Equal(widths, need) // rows of several lines need something between them
 	for i, row := range rows {
 		if i == 1 || i > 1 && shrunk {
 			d.line(m, rule)
@@ -71,8 +69,8 @@ func columnWidths(need []int, room int) (widths []int, ok bool) {
 	for {
 		share, given := room/max(left, 1), false
 		for i, n := range need {
-			if widths[i] == 0 && max(n, 1) <= share {
-				widths[i] = max(n, 1)
+			if widths[i] == 0 && n <= share {
+				widths[i] = n
 				room -= widths[i]
 				left--
 				given = true
