@@ -189,43 +189,35 @@ func (u *ui) keepTodos(m *message.Message) {
 
 // delta shows a piece of an answer.
 func (u *ui) delta(e agent.Event) {
-	kind, title := widget.BlockAssistant, ""
+	kind := widget.BlockAssistant
 	switch e.Part {
 	case agent.PartThinking:
 		kind = widget.BlockThinking
 	case agent.PartArguments:
 		kind = widget.BlockTool
-		if e.Tool != nil {
-			title = e.Tool.Name
-		}
 	default:
 	}
 	key := fmt.Sprintf("%s %d", e.Part, e.Block)
-	for _, it := range u.log.live {
-		if it.call == key {
-			u.grow(it, e)
+	at := slices.IndexFunc(u.log.live, func(it *item) bool { return it.call == key })
+	if at < 0 {
+		if kind != widget.BlockTool && strings.TrimSpace(e.Text) == "" {
 			return
 		}
-	}
-	if kind != widget.BlockTool && strings.TrimSpace(e.Text) == "" {
-		return
-	}
-	for _, it := range u.log.live {
-		if it.Kind == widget.BlockThinking {
-			it.Streaming = false
+		for _, it := range u.log.live {
+			it.Streaming = it.Streaming && it.Kind != widget.BlockThinking // it is complete
 		}
+		it := &item{Block: widget.NewBlock(kind, "", ""), call: key}
+		if kind == widget.BlockTool {
+			it.Status = widget.StatusWaiting
+		}
+		u.log.dress(it)
+		at, u.log.live = len(u.log.live), append(u.log.live, it)
 	}
-	it := &item{Block: widget.NewBlock(kind, title, ""), call: key}
-	if kind == widget.BlockTool {
-		it.Status = widget.StatusWaiting
-	}
-	u.log.dress(it)
-	u.log.live = append(u.log.live, it)
-	u.grow(it, e)
+	u.log.live[at].grow(e)
 }
 
 // grow adds a piece. Of arguments that come in only how much there is is shown.
-func (u *ui) grow(it *item, e agent.Event) {
+func (it *item) grow(e agent.Event) {
 	if it.Kind != widget.BlockTool {
 		it.Text, it.Streaming = it.Text+e.Text, true
 		return

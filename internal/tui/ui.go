@@ -185,7 +185,7 @@ func (u *ui) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		if len(u.over) > 0 {
 			u.toOverlay(msg)
 		} else {
-			u.scroll(widget.Wheel(msg))
+			u.scroll(widget.Wheel[msg.Button])
 		}
 	case tea.KeyPressMsg:
 		u.key(msg)

@@ -83,20 +83,8 @@ func (p *Pager) SetSize(width, height int) {
 	p.move(0)
 }
 
-// wheelLines is how far a turn of the mouse wheel goes.
-const wheelLines = 3
-
 // Wheel is how many lines a turn of the mouse wheel goes down.
-func Wheel(m tea.MouseWheelMsg) int {
-	switch m.Button {
-	case tea.MouseWheelUp:
-		return -wheelLines
-	case tea.MouseWheelDown:
-		return wheelLines
-	default:
-		return 0
-	}
-}
+var Wheel = map[tea.MouseButton]int{tea.MouseWheelUp: -3, tea.MouseWheelDown: 3}
 
 // pagerKeys are other names of keys.
 var pagerKeys = map[string]string{"b": "pgup", "enter": "pgdown", "g": "home", "G": "end"}
@@ -105,7 +93,7 @@ var pagerKeys = map[string]string{"b": "pgup", "enter": "pgdown", "g": "home", "
 func (p *Pager) Update(msg tea.Msg) tea.Msg {
 	switch msg := msg.(type) {
 	case tea.MouseWheelMsg:
-		p.move(Wheel(msg))
+		p.move(Wheel[msg.Button])
 	case tea.KeyPressMsg:
 		s := msg.String()
 		if name, ok := pagerKeys[s]; ok {

@@ -97,7 +97,7 @@ func breakLine(line string, width int, emit func(from, to int)) {
 	}
 	for i := 0; i < len(line); {
 		if line[i] == '\x1b' { // a style
-			i += strings.IndexByte(line[i:], 'm') + 1
+			i += max(strings.IndexByte(line[i:], 'm'), 0) + 1
 			continue
 		}
 		c, w := cluster(line[i:])
@@ -121,29 +121,29 @@ func breakLine(line string, width int, emit func(from, to int)) {
 }
 
 // cluster returns the first character of s as people count them, and its columns.
-func cluster(s string) (string, int) { return ansi.FirstGraphemeCluster(s, ansi.GraphemeWidth) }
+func cluster(s string) (string, int) {
+	if len(s) == 1 || s[0] < utf8.RuneSelf && s[1] < utf8.RuneSelf {
+		return s[:1], 1
+	}
+	return ansi.FirstGraphemeCluster(s, ansi.GraphemeWidth)
+}
 
 // trimStyled removes the spaces at the end of a line, also those between styles.
 func trimStyled(l string) string {
+	if !strings.Contains(l, "\x1b") {
+		return strings.TrimRight(l, " ")
+	}
 	return ansi.Truncate(l, ansi.StringWidth(strings.TrimRight(ansi.Strip(l), " ")), "")
 }
 
 // breaksBetween reports whether a line may end between two characters of which
 // one is of a script without spaces. Punctuation stays at what it belongs to.
 func breaksBetween(a, b rune) bool {
-	if a < utf8.RuneSelf && b < utf8.RuneSelf {
-		return false
-	}
-	if !ideographic(a) && !ideographic(b) {
-		return false
-	}
-	if strings.ContainsRune("、。，．：；！？）」』】》〉”’…ー々,.;:!?)]}", b) || strings.ContainsRune("（「『【《〈“‘([{", a) {
-		return false
-	}
-	return true
+	return (ideographic(a) || ideographic(b)) &&
+		!strings.ContainsRune("、。，．：；！？）」』】》〉”’…ー々,.;:!?)]}", b) && !strings.ContainsRune("（「『【《〈“‘([{", a)
 }
 
 func ideographic(r rune) bool {
 	return r >= 0x2e80 && r <= 0xa4cf || r >= 0xf900 && r <= 0xfaff || r >= 0xff00 && r <= 0xff60 ||
-		r >= 0x1f300 && r <= 0x1faff || r >= 0x20000 && r <= 0x3fffd || unicode.In(r, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
+		r >= 0x1f300 && r <= 0x1faff || r >= 0x20000 && r <= 0x3fffd || r >= utf8.RuneSelf && unicode.In(r, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
 }
