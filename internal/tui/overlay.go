@@ -12,7 +12,6 @@ import (
 type view interface {
 	SetSize(width, height int)
 	Lines() []string
-	Cursor() *tea.Cursor
 	Update(tea.Msg) tea.Msg
 }
 

@@ -45,7 +45,10 @@ func (u *ui) screen() (out []string, cursor *tea.Cursor) {
 		height := max(u.height-len(below), 1)
 		o.SetSize(u.width, height)
 		lines := o.Lines()
-		out, cursor = filled(lines[:min(len(lines), height)], height), o.Cursor()
+		out = filled(lines[:min(len(lines), height)], height)
+		if typed, ok := o.view.(interface{ Cursor() *tea.Cursor }); ok {
+			cursor = typed.Cursor()
+		}
 	} else {
 		ed := u.editor()
 		height := u.height - len(below) - len(ed)

@@ -224,9 +224,6 @@ func (d *Dialog) wrapped() (out []string) {
 // revealLine is Reveal for a text of one line.
 func revealLine(s string) string { return strings.Join(strings.Fields(Reveal(s)), " ") }
 
-// Cursor returns nil: nothing is typed here.
-func (d *Dialog) Cursor() *tea.Cursor { return nil }
-
 // Lines draws the dialog.
 func (d *Dialog) Lines() []string {
 	t := d.theme

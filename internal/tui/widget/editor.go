@@ -1,9 +1,14 @@
 package widget
 
 import (
+	"fmt"
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	tea "charm.land/bubbletea/v2"
+
+	"github.com/clew-dev/clew/internal/text"
 )
 
 // SendMsg says that the user sends what was typed. Text has pastes in full.
@@ -202,4 +207,113 @@ func (e *Editor) offered() []string {
 	}
 	e.pop.SetSize(e.width, min(maxPopup, max(e.height/3, 1)))
 	return e.pop.Lines()
+}
+
+const maxHistory = 1000
+
+// A history is what was sent, and where the user stands in it. What the user makes of
+// a text of the history stays there until something is sent; what was typed
+// before going into the history stays for ever.
+type history struct {
+	sent  []string
+	at    int            // len(sent): not in the history
+	edits map[int]string // by place; the draft at len(sent)
+}
+
+func (h *history) set(sent []string) {
+	draft := h.edits[len(h.sent)]
+	h.sent = nil
+	h.keep(sent...)
+	h.at, h.edits = len(h.sent), map[int]string{len(h.sent): draft}
+}
+
+// keep adds texts: none that is empty, and none twice in a row.
+func (h *history) keep(sent ...string) {
+	all := slices.Concat(h.sent, sent)
+	all = slices.Compact(slices.DeleteFunc(all, func(s string) bool { return s == "" }))
+	h.sent = all[max(len(all)-maxHistory, 0):]
+}
+
+// add keeps what was sent. It returns the draft that the user had left for it.
+func (h *history) add(sent string) (draft string) {
+	if h.at < len(h.sent) {
+		draft = h.edits[len(h.sent)]
+	}
+	h.keep(sent)
+	h.at, h.edits = len(h.sent), map[int]string{}
+	return draft
+}
+
+// jump goes to the text at a place; now is what stands in the editor.
+func (h *history) jump(to int, now string) (string, bool) {
+	if to < 0 || to > len(h.sent) || to == h.at {
+		return "", false
+	}
+	h.edits[h.at] = now
+	h.at = to
+	if s, ok := h.edits[to]; ok || to == len(h.sent) {
+		return s, true
+	}
+	return h.sent[to], true
+}
+
+// SetHistory sets what was sent before, the oldest first.
+func (e *Editor) SetHistory(h []string) { e.history.set(h) }
+
+// History returns what was sent, the oldest first: at most 1,000 texts, and none
+// twice in a row.
+func (e *Editor) History() []string { return slices.Clone(e.history.sent) }
+
+// pastes are texts that are not shown in the editor: too large, or with tabs, which an
+// editor can't keep. A marker stands for each.
+type pastes struct {
+	next int
+	all  map[string]string // by their markers
+}
+
+var pasteMarker = text.Pattern(`\[paste \d+: \d+ (?:lines|characters)\]`)
+
+// A foldLimit says which texts are too large to be shown.
+type foldLimit struct{ lines, runes int }
+
+var (
+	foldPaste = foldLimit{10, 2_000}
+	foldOffer = foldLimit{200, 20_000} // the user may want to change it
+)
+
+// fold returns s as it can be typed, or the marker that stands for it.
+func (p *pastes) fold(s string, limit foldLimit) string {
+	s = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(strings.ToValidUTF8(s, "\ufffd"))
+	lines := 1 + strings.Count(strings.TrimSuffix(s, "\n"), "\n")
+	runes := utf8.RuneCountInString(s)
+	if lines <= limit.lines && runes <= limit.runes && !strings.Contains(s, "\t") {
+		return typable(s)
+	}
+	p.next++
+	marker := fmt.Sprintf("[paste %d: %d lines]", p.next, lines)
+	if lines <= limit.lines && runes > limit.runes || lines == 1 {
+		marker = fmt.Sprintf("[paste %d: %d characters]", p.next, runes)
+	}
+	p.all[marker] = seen(s, "\n\t")
+	return marker
+}
+
+// expand puts the texts in place of their markers. What looks like a marker in a
+// text that was pasted stays.
+func (p *pastes) expand(s string) string {
+	return pasteMarker().ReplaceAllStringFunc(s, func(marker string) string {
+		if text, ok := p.all[marker]; ok {
+			return text
+		}
+		return marker
+	})
+}
+
+// markersIn returns where markers stand in s, in bytes: each begins at the first number and
+// ends before the second.
+func (p *pastes) markersIn(s string) [][]int {
+	return slices.DeleteFunc(pasteMarker().FindAllStringIndex(s, -1), func(at []int) bool {
+		_, ok := p.all[s[at[0]:at[1]]]
+		return !ok
+	})
 }

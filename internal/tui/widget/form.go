@@ -71,22 +71,19 @@ func (f *Form) head() (out []string) {
 // Update takes a key or a paste. The result is a DoneMsg, a LeaveMsg or nil.
 func (f *Form) Update(msg tea.Msg) tea.Msg {
 	leaving := f.leaving
+	f.leaving = false
 	switch msg := msg.(type) {
 	case tea.PasteMsg:
-		f.leaving = false
 		s := msg.Content
 		if f.single {
 			s = OneLine(s)
 		}
 		f.in.insert(s)
 	case tea.KeyPressMsg:
-		f.leaving = false
 		switch s := msg.String(); {
 		case s == "ctrl+s", s == "enter" && f.single:
-			if f.Note != nil {
-				if _, bad := f.Note(f.result()); bad {
-					return nil // the note says why
-				}
+			if _, bad := f.note(); bad {
+				return nil // the note says why
 			}
 			return DoneMsg{f.result()}
 		case s == "esc":
@@ -134,19 +131,24 @@ func (f *Form) Lines() []string {
 	return out
 }
 
+// note says something about the text as it stands.
+func (f *Form) note() (string, bool) {
+	switch {
+	case f.Note != nil:
+		return f.Note(f.result())
+	case f.single:
+		return "", false
+	}
+	return text.Counted(utf8.RuneCountInString(f.in.text()), "character"), false
+}
+
 // bottom is the last line: what the form says of the text, and its keys.
 func (f *Form) bottom() string {
 	t := f.theme
 	if f.leaving {
 		return t.Paint(t.Warning, Cut("Esc again throws your changes away; any other key goes on", f.width))
 	}
-	note, bad := "", false
-	switch {
-	case f.Note != nil:
-		note, bad = f.Note(f.result())
-	case !f.single:
-		note = text.Counted(utf8.RuneCountInString(f.in.text()), "character")
-	}
+	note, bad := f.note()
 	style := t.Dim
 	if bad {
 		style = t.Error

@@ -99,26 +99,21 @@ func (p *Pager) Update(msg tea.Msg) tea.Msg {
 		if name, ok := pagerKeys[s]; ok {
 			s = name
 		}
-		switch s {
-		case "up", "k":
+		switch {
+		case s == "up" || s == "k":
 			p.move(-1)
-		case "down", "j":
+		case s == "down" || s == "j":
 			p.move(1)
-		case "esc", "q":
+		case s == "esc" || s == "q":
 			return LeaveMsg{}
-		case "i":
-			if p.Insert != "" {
-				return KeyMsg{Key: "i"}
-			}
+		case s == "i" && p.Insert != "":
+			return KeyMsg{Key: "i"}
 		default:
 			p.key(s)
 		}
 	}
 	return nil
 }
-
-// Cursor returns nil: nothing is typed here.
-func (p *Pager) Cursor() *tea.Cursor { return nil }
 
 // Lines draws the pager.
 func (p *Pager) Lines() []string {

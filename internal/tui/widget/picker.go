@@ -237,9 +237,6 @@ func (p *Picker) Find(query string) {
 	p.Refresh()
 }
 
-// Cursor returns nil: what is searched for stands in the title.
-func (p *Picker) Cursor() *tea.Cursor { return nil }
-
 // Lines draws the picker.
 func (p *Picker) Lines() []string {
 	t := p.theme
