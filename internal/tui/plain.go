@@ -233,7 +233,7 @@ func lineOf(it *item) (line string, done bool) {
 		case status == widget.StatusDone:
 			return "Tool " + title + ": ok", true
 		default:
-			return "Tool " + title + ": " + status.String() + ": " + text.FirstLine(said), true
+			return "Tool " + title + ": " + string(status) + ": " + text.FirstLine(said), true
 		}
 	case widget.BlockCompaction:
 		if said != "" {
@@ -297,13 +297,13 @@ func (p *plain) present() {
 			p.page(v.Title, v.Text(pageWidth))
 			p.close(p.open)
 		case *widget.Form:
-			p.form(p.open, v)
+			p.form(v)
 		case *widget.Dialog:
-			p.choice(p.open, v.Question)
+			p.choice(v.Question)
 		case *widget.Picker:
-			p.pickFrom(p.open, v)
+			p.pickFrom(v)
 		case *tree:
-			p.pickFrom(p.open, v.Picker)
+			p.pickFrom(v.Picker)
 		}
 	}
 	if len(p.over) > 0 {
@@ -340,7 +340,7 @@ func (p *plain) question(q widget.Question) {
 	p.say("Answer with " + strings.Join(answers, ". ") + ".")
 }
 
-func (p *plain) choice(o *overlay, q widget.Question) {
+func (p *plain) choice(q widget.Question) {
 	p.question(q)
 	p.answer = func(line string) {
 		at := slices.IndexFunc(q.Options, func(x widget.Option) bool { return x.Key == line })
@@ -351,20 +351,20 @@ func (p *plain) choice(o *overlay, q widget.Question) {
 			p.say("That is none of the answers.")
 			return // it is asked again
 		}
-		p.done(o, q.Options[at].Key)
+		p.done(q.Options[at].Key)
 	}
 }
 
 // done closes what is open with what the user has taken or written.
-func (p *plain) done(o *overlay, value string) {
-	p.close(o)
-	o.done(value)
+func (p *plain) done(value string) {
+	p.close(p.open)
+	p.open.done(value)
 }
 
 // leave closes what is open, and says that nothing came of it.
-func (p *plain) leave(o *overlay, why string) {
+func (p *plain) leave(why string) {
 	p.say(why)
-	p.close(o)
+	p.close(p.open)
 }
 
 const (
@@ -390,16 +390,16 @@ func (p *plain) page(title, text string) {
 }
 
 // form asks for a text: one line, or one to be read first.
-func (p *plain) form(o *overlay, f *widget.Form) {
+func (p *plain) form(f *widget.Form) {
 	title, text := f.Title, f.Text
 	done := func(text string) {
 		if f.Note != nil {
 			if why, bad := f.Note(text); bad {
-				p.leave(o, "Error: "+why+"; nothing was changed")
+				p.leave("Error: " + why + "; nothing was changed")
 				return
 			}
 		}
-		p.done(o, text)
+		p.done(text)
 	}
 	if f.Head == nil {
 		if text != "" {
@@ -409,7 +409,7 @@ func (p *plain) form(o *overlay, f *widget.Form) {
 		p.answer = func(line string) {
 			switch line {
 			case "":
-				p.leave(o, "Left as it was.")
+				p.leave("Left as it was.")
 			case ".":
 				done("")
 			default:
@@ -429,31 +429,31 @@ func (p *plain) form(o *overlay, f *widget.Form) {
 			done(text)
 		case "e":
 			p.say("Type the text; a line with a dot alone ends it.")
-			p.lines(nil, o, done)
+			p.lines(nil, done)
 		case "n", "":
-			p.leave(o, "Nothing was changed.")
+			p.leave("Nothing was changed.")
 		}
 	}
 }
 
 // lines reads lines up to one with a dot alone. Where the input ends before it, nothing is changed.
-func (p *plain) lines(have []string, o *overlay, done func(string)) {
+func (p *plain) lines(have []string, done func(string)) {
 	p.answer = func(line string) {
 		switch {
 		case line == ".":
 			done(strings.Join(have, "\n"))
 		case p.ended && len(p.script) == 0:
-			p.leave(o, "Nothing was changed.")
+			p.leave("Nothing was changed.")
 		default:
-			p.lines(append(have, line), o, done)
+			p.lines(append(have, line), done)
 		}
 	}
 }
 
-func (p *plain) pickFrom(o *overlay, l *widget.Picker) {
+func (p *plain) pickFrom(l *widget.Picker) {
 	items := l.Shown()
 	if len(items) == 0 {
-		p.leave(o, l.Empty)
+		p.leave(l.Empty)
 		return
 	}
 	p.say(l.Title + ":")
@@ -469,15 +469,15 @@ func (p *plain) pickFrom(o *overlay, l *widget.Picker) {
 		n, err := strconv.Atoi(line)
 		switch {
 		case line == "":
-			p.leave(o, "Nothing was taken.")
+			p.leave("Nothing was taken.")
 		case err == nil && n >= 1 && n <= len(items):
-			p.done(o, items[n-1].ID)
+			p.done(items[n-1].ID)
 		default:
 			if l.Find(line); len(l.Shown()) == 0 {
 				p.say("Nothing fits.")
 				l.Find("")
 			}
-			p.pickFrom(o, l)
+			p.pickFrom(l)
 		}
 	}
 }

@@ -26,26 +26,19 @@ const (
 	BlockHeader
 )
 
-// A Status says how far a tool call is.
-type Status int
+// A Status says how far a tool call is, in a word.
+type Status string
 
 // The states. StatusNone is for what is no tool call.
 const (
-	StatusNone    Status = iota
-	StatusWaiting        // for a permission or a turn
-	StatusRunning
-	StatusDone
-	StatusFailed
-	StatusDenied
-	StatusCancelled
+	StatusNone      Status = ""
+	StatusWaiting   Status = "waiting" // for a permission or a turn
+	StatusRunning   Status = "running"
+	StatusDone      Status = "done"
+	StatusFailed    Status = "failed"
+	StatusDenied    Status = "denied"
+	StatusCancelled Status = "cancelled"
 )
-
-var statusWords = map[Status]string{
-	StatusWaiting: "waiting", StatusRunning: "running", StatusDone: "done", StatusFailed: "failed", StatusDenied: "denied", StatusCancelled: "cancelled",
-}
-
-// String is a word for a state.
-func (s Status) String() string { return statusWords[s] }
 
 // A Block is a part of the transcript: a message, a tool call, a box that stands
 // for a compaction. What it shows may be changed at any time: it remembers the lines that it
@@ -180,7 +173,7 @@ func (b *Block) drawThinking(t *Theme, width int) []string {
 
 func (b *Block) drawTool(t *Theme, width int) []string {
 	title := OneLine(strings.ReplaceAll(strings.TrimSpace(b.Title), "\n", " ⏎ "))
-	note, style := statusWords[b.Status], t.Dim
+	note, style := string(b.Status), t.Dim
 	switch b.Status {
 	case StatusDone:
 		style = t.Good

@@ -142,7 +142,7 @@ func TestBlockWidth(t *testing.T) {
 		width := 1 + r.IntN(100)
 		for _, theme := range []*Theme{none(), NewTheme(ModeDark, true)} {
 			b := NewBlock(BlockKind(r.IntN(8)), randomText(r, 10), randomText(r, 60))
-			b.Status = Status(r.IntN(7))
+			b.Status = []Status{StatusNone, StatusWaiting, StatusRunning, StatusDone, StatusFailed, StatusDenied, StatusCancelled}[r.IntN(7)]
 			b.Open = r.IntN(2) == 0
 			if r.IntN(3) == 0 {
 				b.Diff = randomText(r, 30)

@@ -21,27 +21,19 @@ func Diff(t *Theme, unified string, width, most int) []string {
 	}
 	var out []string
 	language, kind := "", text.DiffLines()
+	styles := map[byte]lipgloss.Style{'f': t.Bold, '@': t.Hunk, '+': t.Added, '-': t.Removed, ' ': t.Text}
 	for _, l := range source {
-		style := t.Text
-		switch kind(l) {
-		case 'f':
+		k, in := kind(l), language
+		style := styles[k]
+		if k == 'f' {
 			if name, ok := strings.CutPrefix(l, "+++ "); ok {
 				language = strings.TrimPrefix(path.Ext(name), ".")
 			}
-			out = append(out, diffLine(t, t.Bold, "", l, width)...)
-			continue
-		case '@':
-			style = t.Hunk
-		case '+':
-			style = t.Added
-		case '-':
-			style = t.Removed
-		default:
-			if strings.HasPrefix(l, `\`) {
-				style = t.Dim
-			}
+			in = ""
+		} else if strings.HasPrefix(l, `\`) {
+			style = t.Dim
 		}
-		out = append(out, diffLine(t, style, language, l, width)...)
+		out = append(out, diffLine(t, style, in, l, width)...)
 	}
 	if more > 0 {
 		out = append(out, t.Paint(t.Dim, Cut(ellipsis+" "+countMore(more), width)))
