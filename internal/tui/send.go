@@ -49,7 +49,7 @@ func (u *ui) input(text string, when agent.When) {
 // own sends a text that begins with a command that a file defines.
 func (u *ui) own(text string) { u.post(outgoing{input: &agent.Input{Text: text}}) }
 
-// expand puts what a message names into it.
+// expand puts what a message names into it. With an error it is the message as it was typed.
 func (o *outgoing) expand(ctx context.Context, host rpc.Host) (in agent.Input, err error) {
 	in = *o.input
 	if o.asIs {
@@ -129,13 +129,9 @@ func (u *ui) sendRest() error {
 	var errs []error
 	for _, o := range u.outbox { // no task works on it any more
 		if o.input != nil && (!o.tried || o.err != nil) {
-			in, err := o.expand(ctx, u.cfg.Host)
-			if err != nil {
-				in = *o.input // it is not lost
-			}
-			if _, err := u.cfg.Host.Agent().Send(ctx, in); err != nil {
-				errs = append(errs, err)
-			}
+			in, _ := o.expand(ctx, u.cfg.Host) // where that fails it is as it was typed: it is not lost
+			_, err := u.cfg.Host.Agent().Send(ctx, in)
+			errs = append(errs, err)
 		}
 	}
 	return errors.Join(errs...)

@@ -61,31 +61,15 @@ func (d *markdownDrawing) table(n *extast.Table, m *margin) {
 // columnWidths shares room among columns: those that need little get what they need, the
 // others the same. ok is false where that is too little.
 func columnWidths(need []int, room int) (widths []int, ok bool) {
-	if room < len(need) {
-		return nil, false
+	narrowFirst := make([]int, len(need))
+	for i := range need {
+		narrowFirst[i] = i
 	}
+	slices.SortStableFunc(narrowFirst, func(a, b int) int { return need[a] - need[b] })
 	widths = make([]int, len(need))
-	left := len(need) // columns without a width
-	for {
-		share, given := room/max(left, 1), false
-		for i, n := range need {
-			if widths[i] == 0 && n <= share {
-				widths[i] = n
-				room -= widths[i]
-				left--
-				given = true
-			}
-		}
-		if !given {
-			break
-		}
-	}
-	for i := range widths {
-		if widths[i] == 0 {
-			widths[i] = room / left
-			room -= widths[i]
-			left--
-		}
+	for k, i := range narrowFirst {
+		widths[i] = min(need[i], room/(len(need)-k))
+		room -= widths[i]
 		if widths[i] < min(need[i], minColumn) {
 			return nil, false
 		}
