@@ -45,9 +45,9 @@ func commands() []cmd {
 		{"fork", "[id]", "go on in a copy of the session", fork},
 		{"name", "[name]", "name the session", name},
 		{"export", "[file or format]", "write the session to a file", export},
-		{"cost", "", "what the session has cost, by model", func(u *ui, _ string) { cost(u) }},
+		{"cost", "", "what the session has cost, by model", showCost},
 		{"queue", "", "messages waiting to be sent", func(u *ui, _ string) { showQueue(u) }},
-		{"continue", "", "let the agent go on", func(u *ui, _ string) { goOn(u) }},
+		{"continue", "", "let the agent go on", func(u *ui, _ string) { u.try("", "", u.cfg.Host.Agent().Continue, func() {}) }},
 		{"cancel", "", "cancel what is running, like Esc", func(u *ui, _ string) { u.stop() }},
 		{"settings", "[name value]", "show and change the settings", changeSettings},
 		{"hooks", "", "the hooks and servers in use", func(u *ui, _ string) { hooks(u) }},
@@ -126,10 +126,6 @@ func failed(u *ui, what string, err error) bool {
 func yesNo(u *ui, q widget.Question, sudden bool, yes, no string, then func()) {
 	q.Safe, q.Options = 1, []widget.Option{{Key: "y", Text: yes, Do: then}, {Key: "n", Text: no}}
 	u.choose(q, sudden)
-}
-
-func goOn(u *ui) {
-	u.try("", "", u.cfg.Host.Agent().Continue, func() {})
 }
 
 // greet says what there is to say at the start.

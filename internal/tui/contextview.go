@@ -218,7 +218,7 @@ func showRecalled(u *ui, r *clew.Recalled, handle string) {
 	u.showText(what+" [#"+handle+"]", text)
 }
 
-func cost(u *ui) {
+func showCost(u *ui, _ string) {
 	t := u.cfg.Host.Agent().State().Totals
 	u.show("cost", func(width int) string { return costText(t, width) })
 }

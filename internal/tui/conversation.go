@@ -37,14 +37,10 @@ func compactFirst(u *ui, req agent.CompactRequest) {
 
 // nothing says why no compaction is made.
 func nothing(why string) string {
-	const text = "there is nothing to compact"
-	switch {
-	case why == "":
-		return text
-	case strings.HasPrefix(why, "there is nothing"):
+	if strings.HasPrefix(why, "there is nothing") {
 		return why
 	}
-	return text + ": " + why
+	return strings.TrimSuffix("there is nothing to compact: "+why, ": ")
 }
 
 // previewHead says what a compaction would do.

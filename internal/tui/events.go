@@ -334,12 +334,10 @@ func (u *ui) fault(message string) {
 }
 
 // fail says what went wrong with what the user wanted.
-func (u *ui) fail(what string, err error) { u.fault(failure(what, err)) }
-
-// failure is the sentence of an error that a user asked for.
-func failure(what string, err error) string {
-	if what == "" || strings.HasPrefix(err.Error(), what) {
-		return err.Error()
+func (u *ui) fail(what string, err error) {
+	message := err.Error()
+	if !strings.HasPrefix(message, what) {
+		message = what + ": " + message
 	}
-	return what + ": " + err.Error()
+	u.fault(message)
 }

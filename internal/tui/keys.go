@@ -178,7 +178,7 @@ func (u *ui) escape(k tea.KeyPressMsg) {
 		u.stop()
 	case !u.ed.Empty():
 		u.escAt = time.Time{}
-	case !u.escAt.IsZero() && u.cfg.Clock().Sub(u.escAt) < twiceEsc:
+	case u.cfg.Clock().Sub(u.escAt) < twiceEsc:
 		u.escAt = time.Time{}
 		u.input("/tree", agent.WhenNext)
 	default:
@@ -217,7 +217,7 @@ func (u *ui) cancel() {
 // interrupt empties the editor; a second time it leaves.
 func (u *ui) interrupt() {
 	now := u.cfg.Clock()
-	if !u.quitAt.IsZero() && now.Sub(u.quitAt) < twice {
+	if now.Sub(u.quitAt) < twice {
 		u.quit()
 		return
 	}

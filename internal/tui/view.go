@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -90,7 +91,7 @@ func (u *ui) editor() []string {
 	for _, r := range u.later {
 		out = append(out, t.Paint(t.Accent, widget.Cut(r.what+" is ready; Ctrl+G shows it", u.width)))
 	}
-	if !u.quitAt.IsZero() && u.cfg.Clock().Sub(u.quitAt) < twice {
+	if u.cfg.Clock().Sub(u.quitAt) < twice {
 		out = append(out, t.Paint(t.Warning, widget.Cut("Ctrl+C again leaves clew; the session stays", u.width)))
 	}
 	d := u.dialog()
@@ -211,22 +212,15 @@ func (u *ui) doing() (what string, since time.Time) {
 		if u.retry.Of > 0 {
 			of = fmt.Sprintf(" of %d", u.retry.Of)
 		}
-		return fmt.Sprintf("trying again in %s (%d%s): %s", left, u.retry.Attempt, of, widget.Cut(widget.OneLine(u.retry.Error), max(u.width-50, 10))), u.turnStart()
+		return fmt.Sprintf("trying again in %s (%d%s): %s", left, u.retry.Attempt, of, widget.Cut(widget.OneLine(u.retry.Error), max(u.width-50, 10))), cmp.Or(u.turnSince, u.doingSince)
 	case u.state.Doing == agent.DoingCompaction:
 		return "compacting " + text.Tokens(u.state.Tokens) + " tokens", u.doingSince
 	case u.state.Doing == agent.DoingTurn:
-		return "working", u.turnStart()
+		return "working", cmp.Or(u.turnSince, u.doingSince)
 	case u.state.Doing == agent.DoingShell:
 		return "running a command", u.doingSince
 	}
 	return string(u.state.Doing), u.doingSince
-}
-
-func (u *ui) turnStart() time.Time {
-	if u.turnSince.IsZero() {
-		return u.doingSince
-	}
-	return u.turnSince
 }
 
 func elapsed(d time.Duration) string {
