@@ -9,6 +9,7 @@ import (
 	"github.com/clew-dev/clew/internal/agent/files"
 	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/internal/tui/widget"
+	"github.com/clew-dev/clew/session"
 )
 
 // showChanges is /diff.
@@ -59,7 +60,7 @@ func undo(u *ui) {
 		switch {
 		case failed(u, "undo", err):
 		case len(paths) == 0:
-			undoCompaction(u)
+			undoCompaction(u, session.UndoOptions{})
 		default:
 			u.soon("what can be taken back", func() { askUndo(u, turn, paths) })
 		}
@@ -74,7 +75,7 @@ func askUndo(u *ui, turn files.Turn, paths []string) {
 			{Key: "f", Text: "its files: they are again as before it", Do: func() { restore(u, turn.ID, false, func() {}) }},
 			{Key: "c", Text: "the conversation: it goes on before that message; files stay", Do: talk},
 			{Key: "b", Text: "both", Do: func() { restore(u, turn.ID, false, talk) }},
-			{Key: "p", Text: "the last compaction", Do: func() { undoCompaction(u) }},
+			{Key: "p", Text: "the last compaction", Do: func() { undoCompaction(u, session.UndoOptions{}) }},
 			{Key: "n", Text: "nothing"},
 		},
 	}, true)

@@ -200,11 +200,9 @@ func table(b *strings.Builder, rows [][2]string, width int) {
 			b.WriteString(left + "\n")
 			left = ""
 		}
-		for i, l := range lines {
-			if i > 0 {
-				left = ""
-			}
+		for _, l := range lines {
 			b.WriteString(left + strings.Repeat(" ", max(first-widget.Width(left), 0)+2) + l + "\n")
+			left = ""
 		}
 	}
 }

@@ -106,7 +106,7 @@ func compactNow(u *ui, req agent.CompactRequest) {
 		return err
 	}, func(err error) {
 		switch {
-		case err != nil && cancelled(err): // the events have said so, if it had begun
+		case cancelled(err): // the events have said so, if it had begun
 		case err != nil:
 			u.fail("compact", err)
 		case !rep.Act:
@@ -122,51 +122,42 @@ func compactNow(u *ui, req agent.CompactRequest) {
 }
 
 // undoCompaction takes the last pass back.
-func undoCompaction(u *ui) {
-	undoWith(u, session.UndoOptions{}, func(err error) {
-		var later *session.LaterError
-		if errors.Is(err, session.ErrNothingToUndo) {
-			u.note("there is nothing to take back: no compaction was made here")
-			return
-		}
-		if !errors.As(err, &later) {
-			failed(u, "undo", err)
-			return
-		}
-		came := text.Counted(later.Messages, "message")
-		if later.Edits > 0 {
-			came += " and " + text.Counted(later.Edits, "edit")
-		}
-		u.choose(widget.Question{
-			Title: "the conversation went on after the compaction", Text: "What came after it: " + came + ".", Safe: 2,
-			Options: []widget.Option{
-				{Key: "b", Text: "go back to before it; later messages stay on their branch", Do: func() { goBefore(u, later.Pass) }},
-				{Key: "k", Text: "undo it and keep later messages", Do: func() {
-					undoWith(u, session.UndoOptions{KeepLater: true}, func(err error) { failed(u, "undo", err) })
-				}},
-				{Key: "n", Text: "leave it as it is"},
-			},
-		}, true)
-	})
-}
-
-// undoWith takes the last pass back; other is called where that failed.
-func undoWith(u *ui, opt session.UndoOptions, other func(error)) {
+func undoCompaction(u *ui, opt session.UndoOptions) {
 	a := u.cfg.Host.Agent()
 	var done session.Undone
 	u.run("taking the compaction back", func(ctx context.Context) (err error) {
 		done, err = a.Undo(ctx, opt)
 		return err
 	}, func(err error) {
+		var later *session.LaterError
 		switch {
-		case err != nil:
-			other(err)
+		case errors.Is(err, session.ErrNothingToUndo):
+			u.note("there is nothing to take back: no compaction was made here")
+		case errors.As(err, &later):
+			askLater(u, later)
+		case failed(u, "undo", err):
 		case done.Redo:
 			u.note("the compaction is done again; /undo takes it back")
 		default:
 			u.note("the context is as it was before the compaction; /undo again redoes it")
 		}
 	})
+}
+
+// askLater asks what is to become of what was said after a pass that is taken back.
+func askLater(u *ui, later *session.LaterError) {
+	came := text.Counted(later.Messages, "message")
+	if later.Edits > 0 {
+		came += " and " + text.Counted(later.Edits, "edit")
+	}
+	u.choose(widget.Question{
+		Title: "the conversation went on after the compaction", Text: "What came after it: " + came + ".", Safe: 2,
+		Options: []widget.Option{
+			{Key: "b", Text: "go back to before it; later messages stay on their branch", Do: func() { goBefore(u, later.Pass) }},
+			{Key: "k", Text: "undo it and keep later messages", Do: func() { undoCompaction(u, session.UndoOptions{KeepLater: true}) }},
+			{Key: "n", Text: "leave it as it is"},
+		},
+	}, true)
 }
 
 // goBefore goes to where the conversation stood before a pass.

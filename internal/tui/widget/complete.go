@@ -58,15 +58,12 @@ func (e *Editor) offers(token string) (items []Item) {
 		if typable(name) != name || strings.ContainsAny(name, "\"\n") {
 			continue // can't be typed
 		}
-		value := "@" + name
+		value, end := "@"+name, " "
 		if strings.Contains(name, " ") {
-			value = `@"` + name
-			if !strings.HasSuffix(name, "/") {
-				value += `"`
-			}
+			value, end = `@"`+name, `" `
 		}
 		if !strings.HasSuffix(name, "/") {
-			value += " "
+			value += end
 		}
 		items = append(items, Item{ID: value, Cells: []string{name}})
 	}

@@ -22,8 +22,6 @@ func Percent(x float64) string {
 		return "<1%"
 	case x < 1:
 		return strconv.Itoa(min(int(math.Round(p)), 99)) + "%"
-	case x == 1:
-		return "100%"
 	case p < 10_000:
 		return strconv.Itoa(int(math.Ceil(p))) + "%"
 	default:

@@ -161,7 +161,6 @@ func (p *Picker) Update(msg tea.Msg) tea.Msg {
 
 func (p *Picker) key(k tea.KeyPressMsg) tea.Msg {
 	s := k.String()
-	query, typed := typeQuery(p.query, k)
 	switch {
 	case slices.ContainsFunc(p.Keys, func(x PickerKey) bool { return x.Key == s }):
 		return KeyMsg{Key: s, ID: p.Selected()}
@@ -171,10 +170,13 @@ func (p *Picker) key(k tea.KeyPressMsg) tea.Msg {
 		}
 	case s == "esc" && p.query == "":
 		return LeaveMsg{}
-	case s == "esc":
+	case s == "esc" || s == "ctrl+u":
 		p.Find("")
-	case typed:
-		p.Find(query)
+	case s == "backspace":
+		_, n := utf8.DecodeLastRuneInString(p.query)
+		p.Find(p.query[:len(p.query)-n])
+	case k.Text != "":
+		p.Find(p.query + strings.ReplaceAll(Sanitize(k.Text), "\n", " "))
 	case len(p.shown) > 0:
 		p.move(s)
 	}
@@ -206,20 +208,6 @@ func (p *Picker) move(key string) {
 	}
 	p.at = max(min(at, last), 0)
 	p.want = p.Selected()
-}
-
-// typeQuery is what a key makes of words to search for; false where it means nothing.
-func typeQuery(query string, k tea.KeyPressMsg) (string, bool) {
-	switch {
-	case k.String() == "backspace":
-		_, n := utf8.DecodeLastRuneInString(query)
-		return query[:len(query)-n], true
-	case k.String() == "ctrl+u":
-		return "", true
-	case k.Text != "":
-		return query + strings.ReplaceAll(Sanitize(k.Text), "\n", " "), true
-	}
-	return query, false
 }
 
 // Find changes the words. The best item is selected; without words, the one that was.
