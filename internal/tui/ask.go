@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -65,10 +66,7 @@ func (u *ui) asked(q agent.Question) {
 	}
 	u.asks = append(u.asks, &asking{Question: q})
 	if it := u.log.calls[q.Tool.ID]; it != nil {
-		if q.Tool.Line != "" {
-			it.Title = q.Tool.Line
-		}
-		it.Status = widget.StatusWaiting
+		it.Title, it.Status = cmp.Or(q.Tool.Line, it.Title), widget.StatusWaiting
 	}
 	if !u.cfg.Silent {
 		u.do(tea.Raw("\a"))

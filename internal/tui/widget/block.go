@@ -149,12 +149,10 @@ func (b *Block) drawUser(t *Theme, width int) []string {
 // drawHeader draws a title with lines beside a rule.
 func (b *Block) drawHeader(t *Theme, width int) []string {
 	out := []string{t.Paint(t.Match, Cut("▍ "+OneLine(b.Title), width))}
-	for i, l := range strings.Split(b.Text, "\n") {
-		style := t.Dim
-		if i == 0 {
-			style = t.Text
-		}
+	style := t.Text // of the first line
+	for l := range strings.SplitSeq(b.Text, "\n") {
 		out = append(out, Cut(t.Paint(t.Match, "▍ ")+t.Paint(style, OneLine(l)), width))
+		style = t.Dim
 	}
 	return out
 }
@@ -173,19 +171,11 @@ func (b *Block) drawThinking(t *Theme, width int) []string {
 
 func (b *Block) drawTool(t *Theme, width int) []string {
 	title := OneLine(strings.ReplaceAll(strings.TrimSpace(b.Title), "\n", " ⏎ "))
-	note, style := string(b.Status), t.Dim
-	switch b.Status {
-	case StatusDone:
-		style = t.Good
-	case StatusFailed, StatusDenied:
-		style = t.Error
-	case StatusWaiting, StatusRunning, StatusCancelled:
-		style = t.Warning
-	case StatusNone:
+	styles := map[Status]Style{
+		StatusNone: t.Dim, StatusWaiting: t.Warning, StatusRunning: t.Warning, StatusDone: t.Good,
+		StatusFailed: t.Error, StatusDenied: t.Error, StatusCancelled: t.Warning,
 	}
-	if note != "" {
-		note = "  " + note
-	}
+	note := strings.TrimRight("  "+string(b.Status), " ")
 	if !b.Open && b.Diff == "" && strings.TrimSpace(b.Text) != "" {
 		note += ", " + text.Counted(linesOf(b.Text), "line")
 	}
@@ -193,7 +183,7 @@ func (b *Block) drawTool(t *Theme, width int) []string {
 	if room < 8 { // a narrow screen: the title matters more
 		note, room = "", width-2
 	}
-	out := []string{Cut(t.Paint(t.Tool, b.foldMark()+Cut(title, room))+t.Paint(style, note), width)}
+	out := []string{Cut(t.Paint(t.Tool, b.foldMark()+Cut(title, room))+t.Paint(styles[b.Status], note), width)}
 	most, result := diffLines, ""
 	switch {
 	case b.Open:

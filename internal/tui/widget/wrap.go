@@ -5,6 +5,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
 )
 
@@ -12,13 +13,7 @@ const ellipsis = "…"
 
 // Width returns how many columns the widest line of s takes. Escape sequences
 // take none.
-func Width(s string) int {
-	w := 0
-	for line := range strings.SplitSeq(s, "\n") {
-		w = max(w, ansi.StringWidth(line))
-	}
-	return w
-}
+func Width(s string) int { return lipgloss.Width(s) }
 
 // Cut shortens a line to at most width columns, with an ellipsis where something
 // is missing. Styles in it stay whole.
