@@ -41,25 +41,19 @@ func (t *tasks) wait() {
 	t.wg.Wait()
 }
 
-// after is a command that waits.
-func (t *tasks) after(d time.Duration, msg tea.Msg) tea.Cmd {
+// after is a command that has everything looked at again after a time.
+func (t *tasks) after(d time.Duration) tea.Cmd {
 	return t.cmd(func(ctx context.Context) tea.Msg {
-		if !sleep(ctx, d) {
-			return nil
-		}
-		return msg
+		sleep(ctx, d)
+		return tickMsg{}
 	})
 }
 
-// sleep reports whether a time has passed before the end.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
+// sleep waits, but not beyond the end.
+func sleep(ctx context.Context, d time.Duration) {
 	select {
 	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
+	case <-time.After(d):
 	}
 }
 

@@ -225,7 +225,7 @@ func (u *ui) interrupt() {
 	u.ed.Clear() // the key Up brings it back
 	u.answerNow = false
 	// Until then a line says what a second one does.
-	u.do(u.tasks.after(twice, tickMsg{}))
+	u.do(u.tasks.after(twice))
 }
 
 // quit leaves when what was typed is on the disk; at once when it is asked for again.

@@ -140,7 +140,7 @@ func (u *ui) begin() {
 func (u *ui) flush() tea.Cmd {
 	if !u.ticking && u.busy() {
 		u.ticking = true
-		u.do(u.tasks.after(tick, tickMsg{}))
+		u.do(u.tasks.after(tick))
 	}
 	cmds := u.cmds
 	u.cmds = nil
