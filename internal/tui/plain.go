@@ -61,13 +61,14 @@ func readLines(in io.Reader, send func(tea.Msg)) {
 // Init implements tea.Model.
 func (p *plain) Init() tea.Cmd {
 	p.begin()
-	return p.step(nil)
+	_, cmd := p.Update(nil)
+	return cmd
 }
 
 // View implements tea.Model.
 func (p *plain) View() tea.View { return tea.View{} }
 
-// Update implements tea.Model.
+// Update implements tea.Model: the screen deals with a message, and what has changed is printed.
 func (p *plain) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case lineMsg:
@@ -81,11 +82,6 @@ func (p *plain) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 			p.quitting = true
 		}
 	}
-	return p, p.step(msg)
-}
-
-// step lets the screen deal with a message, and prints what has changed.
-func (p *plain) step(msg tea.Msg) tea.Cmd {
 	_, cmd := p.ui.Update(msg)
 	p.print()
 	p.present()
@@ -94,7 +90,7 @@ func (p *plain) step(msg tea.Msg) tea.Cmd {
 		p.present()
 	}
 	_, more := p.ui.Update(nil)
-	return tea.Batch(cmd, more)
+	return p, tea.Batch(cmd, more)
 }
 
 // act does what comes next where nobody types: the next line of the script when nothing goes on, and the end after the
