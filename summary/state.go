@@ -474,7 +474,7 @@ func (d *digest) inProgress() []Line {
 	if l := d.lastReport(); l.Text != "" {
 		out = append(out, l)
 	}
-	if paths, ref := d.changedIn(d.last); len(paths) > 0 && !slices.ContainsFunc(open, func(l Line) bool { return strings.Contains(l.Text, d.words.dirty) }) {
+	if paths, ref := d.changedIn(d.last); len(paths) > 0 && !d.committed() && !slices.ContainsFunc(open, func(l Line) bool { return strings.Contains(l.Text, d.words.dirty) }) {
 		out = append(out, Line{Text: d.words.changed + few(paths), Ref: ref})
 	}
 	call, ref := d.unanswered()
@@ -492,6 +492,12 @@ func (d *digest) inProgress() []Line {
 		out = append(out, Line{Text: t, Ref: ref})
 	}
 	return append(out, open...)
+}
+
+// committed reports whether a commit came after the last change in the last turn.
+func (d *digest) committed() bool {
+	n := len(d.led.Commits)
+	return n > 0 && d.place(d.led.Commits[n-1].Entry) > d.lastIn(d.last, func(m *msg) bool { return len(m.done) > 0 })
 }
 
 // handedIn returns the command of the last call, where that hands the work in.

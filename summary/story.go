@@ -162,29 +162,28 @@ func sentenceWorth(l factLine, report bool) (worth float64, ok bool) {
 	return remarkWorth, names
 }
 
-// ran tells a command and how it came out, the last time that it ran: the line that tells the error or how many tests
-// passed, else the first and the last line.
+// ran tells a command and how it came out, the last time that it ran: that it passes, where it is a check, or the line
+// that tells the error, else the first and the last line.
 func (d *digest) ran(c ledger.Command, at int) (s string, worth float64) {
 	failed := c.Status == ledger.StatusFailed
-	tells := count()
-	if failed {
-		tells = saysError()
-	}
 	first, last := "", ""
 	for line := range d.msgs[at].printed() {
 		line = oneLine(line)
 		if len(line) < 4 || forbidden(line) || len(line) > 40 && unreadable(line) || noOutcome().MatchString(line) {
 			continue
 		}
-		if tells.MatchString(line) {
+		if failed && saysError().MatchString(line) {
 			first, last = line, line
 			break
 		}
 		first, last = cmp.Or(first, line), line
 	}
 	s, worth = "`"+clipName(shownCommand(c.Text, d.in.Cwd), 120)+"`", ranWorth
-	if failed {
+	switch {
+	case failed:
 		s, worth = s+d.words.failed, failureWorth
+	case c.Check != "" && c.Status == ledger.StatusOK:
+		return s + d.words.passes + d.counted(at), worth
 	}
 	if first == last && first != "" {
 		s += ": " + clipName(first, 140)

@@ -15,7 +15,7 @@ func announces(s string) bool {
 	return s != "" && strings.IndexByte("onfgpli\xe8\xe6", s[0]|0x20) >= 0 && announce().MatchString(s)
 }
 
-var announce = text.Pattern(`(?i)^(?:ok(?:ay)?[,.]? |now, |first,? |good[,.!]? |great[,.!]? |perfect[,.!]? )*(?:let me|let['’]s|i['’]ll|i['’]m going to|i will|i need to|i can see|now i|now (?:let|replace|update|add|fix|run|create|remove|rewrite|check|write)|让我|我来)\b`)
+var announce = text.Pattern(`(?i)^(?:ok(?:ay)?[,.]? |now, |first,? |good[,.!]? |great[,.!]? |perfect[,.!]? )*(?:let me|let['’]s|i['’]ll|i['’]m going to|i will|i need to|i can see|now i|now (?:let|replace|update|add|fix|run|create|remove|rewrite|check|write|verify|look|test)|让我|我来)\b`)
 
 var (
 	// supposes matches a sentence that says what may be, not what is.
@@ -23,7 +23,7 @@ var (
 		`也许|可能|好像|かもしれ|아마`)
 
 	// givesReason matches an announcement that says why as well.
-	givesReason = text.NewWording(`because|since|so that|to avoid|otherwise`, `因为|由于|ため|때문`)
+	givesReason = text.NewWording(`because|to avoid|instead of|rather than`, `因为|由于|ため|때문`)
 
 	// causeWord matches a sentence that says why.
 	causeWord = text.NewWording(`because|root cause|the (?:issue|problem|bug|reason|cause|culprit)|caused by|due to|since|so that|turns out|that'?s why|which means|instead of|rather than|to avoid|decided|chose`,
