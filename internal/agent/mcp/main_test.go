@@ -30,8 +30,12 @@ func TestMain(m *testing.M) {
 // png is the smallest that decoders take for one by its beginning.
 var png = append([]byte("\x89PNG\r\n\x1a\n"), make([]byte, 20)...)
 
-// ordered is a schema whose bytes change when it is read into a map and written again.
-const ordered = `{"type":"object","properties":{"zeta":{"type":"integer","maximum":12345678901234567890},"alpha":{"type":"string","default":1.0}},"required":["zeta"]}`
+// sent is a schema whose bytes change when it is read into a map and written again, and
+// written is what becomes of it, each time.
+const (
+	sent    = `{"type":"object","properties":{"zeta":{"type":"integer","maximum":9007199254740991},"alpha":{"type":"string","default":1.0}},"required":["zeta"]}`
+	written = `{"properties":{"alpha":{"default":1,"type":"string"},"zeta":{"maximum":9007199254740991,"type":"integer"}},"required":["zeta"],"type":"object"}`
+)
 
 // serve is what the server does. It gives the exit code.
 func serve(do string) int {
@@ -118,7 +122,7 @@ func newTestServer(opt *sdk.ServerOptions) *sdk.Server {
 			return h(ctx, r.Params.Arguments)
 		})
 	}
-	add(&sdk.Tool{Name: "echo", Description: "Says it again.", InputSchema: json.RawMessage(ordered), Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true}},
+	add(&sdk.Tool{Name: "echo", Description: "Says it again.", InputSchema: json.RawMessage(sent), Annotations: &sdk.ToolAnnotations{ReadOnlyHint: true}},
 		func(_ context.Context, args json.RawMessage) (*sdk.CallToolResult, error) {
 			return text(string(args)), nil
 		})

@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -78,6 +79,23 @@ func find(t *testing.T, set *mcp.Set, name string) tool.Tool {
 	return nil
 }
 
+// schemaIs checks that the schema of echo says what was sent, in the bytes that it always has: a
+// request that begins with other bytes than the last one is not in the provider's cache.
+func schemaIs(t *testing.T, echo tool.Tool) {
+	t.Helper()
+	var got, want any
+	p := echo.Spec().Parameters
+	if err := errors.Join(json.Unmarshal(p, &got), json.Unmarshal([]byte(sent), &want)); err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("the schema does not say what was sent: %s", p)
+	}
+	if string(p) != written {
+		t.Errorf("the schema is %s, want %s", p, written)
+	}
+}
+
 func run(t *testing.T, set *mcp.Set, name, args string) (tool.Result, error) {
 	t.Helper()
 	return find(t, set, name).Run(t.Context(), tool.Call{ID: "1", Arguments: json.RawMessage(args)})
@@ -106,8 +124,11 @@ func TestListAndCall(t *testing.T) {
 	eachWay(t, func(t *testing.T, cfg settings.MCPServer) {
 		set := connect(t, map[string]settings.MCPServer{"test": cfg})
 		echo := find(t, set, "test__echo")
-		if s := echo.Spec(); s.Description != "Says it again." || string(s.Parameters) != ordered {
-			t.Errorf("the schema is not as it was sent: %s", s.Parameters)
+		if s := echo.Spec().Description; s != "Says it again." {
+			t.Errorf("the description is %q", s)
+		}
+		for range 4 {
+			schemaIs(t, find(t, connect(t, map[string]settings.MCPServer{"test": cfg}), "test__echo"))
 		}
 		for args, want := range map[string]string{`{"b": 1, "a": "ü<>"}`: `{"b":1,"a":"ü<>"}`, ``: `{}`, ` {} `: `{}`} {
 			r := mustRun(t, set, "test__echo", args)
@@ -437,7 +458,7 @@ func TestBadTools(t *testing.T) {
 	do := strings.NewReplacer("\n", "", "\t", "", "BIG", strings.Repeat("x", 70_000)).Replace(tools)
 	set, warnings := mcp.Connect(t.Context(), mcp.Config{Servers: map[string]settings.MCPServer{"s": program(do, nil)}})
 	defer set.Close()
-	if n := len(set.Tools()); n != 1 || string(set.Tools()[0].Spec().Parameters) != `{"type":"object","properties":{"b":{},"a":true}}` {
+	if n := len(set.Tools()); n != 1 || string(set.Tools()[0].Spec().Parameters) != `{"properties":{"a":true,"b":{}},"type":"object"}` {
 		t.Errorf("%d tools, %v", n, warnings)
 	}
 	all := fmt.Sprint(warnings)
@@ -461,9 +482,10 @@ func TestPagesAndAllowList(t *testing.T) {
 	s := newTestServer(&sdk.ServerOptions{PageSize: 2})
 	cfg := web(t, sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, nil))
 	whole := connect(t, map[string]settings.MCPServer{"s": cfg})
-	if n := len(whole.Tools()); n < 10 || string(find(t, whole, "s__echo").Spec().Parameters) != ordered {
+	if n := len(whole.Tools()); n < 10 {
 		t.Errorf("%d tools", n)
 	}
+	schemaIs(t, find(t, whole, "s__echo"))
 	cfg.Tools = []string{"pid", "ehco", "echo"}
 	set, warnings := mcp.Connect(t.Context(), mcp.Config{Servers: map[string]settings.MCPServer{"s": cfg}})
 	defer set.Close()

@@ -54,20 +54,19 @@ func newServer(name string, cfg settings.MCPServer, c *Config, life context.Cont
 
 // link is a connection to a server.
 type link struct {
-	session  *sdk.ClientSession
-	proc     *process // of a command
-	kill     func()   // ends the connection at once
-	free     func()   // gives back what it needed
-	recorder *recorder
-	secrets  []string
-	ended    chan struct{} // closed when the session has ended
+	session *sdk.ClientSession
+	proc    *process // of a command
+	kill    func()   // ends the connection at once
+	free    func()   // gives back what it needed
+	secrets []string
+	ended   chan struct{} // closed when the session has ended
 }
 
 // begin connects for the first time and asks for the tools.
 func (s *server) begin(ctx context.Context) {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.wait(), fmt.Errorf("it was not there within %s", s.wait()))
 	defer cancel()
-	l, err := s.dial(ctx, true)
+	l, err := s.dial(ctx)
 	if err == nil {
 		s.offers, s.warnings, err = l.list(ctx, s.cfg.Tools)
 		if err = s.explain(ctx, l, err); err != nil {
@@ -87,9 +86,9 @@ func (s *server) begin(ctx context.Context) {
 
 func (s *server) wait() time.Duration { return cmp.Or(s.cfg.Timeout, waitToConnect) }
 
-// dial connects. listing says that the tools will be asked for.
-func (s *server) dial(ctx context.Context, listing bool) (*link, error) {
-	l := &link{recorder: &recorder{shut: !listing}, ended: make(chan struct{}), free: func() {}}
+// dial connects.
+func (s *server) dial(ctx context.Context) (*link, error) {
+	l := &link{ended: make(chan struct{}), free: func() {}}
 	transport, err := s.transport(l)
 	if err != nil {
 		return nil, s.explain(ctx, l, err)
@@ -130,7 +129,7 @@ func (s *server) transport(l *link) (sdk.Transport, error) {
 		}
 		// Not with the life of the set, for a server is told when its session ends.
 		life, cut := context.WithCancel(context.WithoutCancel(s.life))
-		client, err := newWeb(life, s.cfg.URL, header, l.recorder)
+		client, err := newWeb(life, s.cfg.URL, header)
 		if err != nil {
 			cut()
 			return nil, err
@@ -159,7 +158,7 @@ func (s *server) transport(l *link) (sdk.Transport, error) {
 	}
 	l.kill = l.proc.kill
 	l.free = func() { _ = l.proc.out.Close() }
-	return &sdk.IOTransport{Reader: l.recorder.on(l.proc.out), Writer: nopClose{l.proc.in}, MaxLineLength: maxMessage}, nil
+	return &sdk.IOTransport{Reader: l.proc.out, Writer: nopClose{l.proc.in}, MaxLineLength: maxMessage}, nil
 }
 
 // nopClose leaves it to the process to close its input.
@@ -227,7 +226,7 @@ func (s *server) alive(ctx context.Context) (*link, error) {
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, s.wait(), fmt.Errorf("it was not there again within %s", s.wait()))
 	defer cancel()
-	l, err := s.dial(ctx, false)
+	l, err := s.dial(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("it had ended, and did not start again: %w", err)
 	}

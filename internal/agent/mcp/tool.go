@@ -256,7 +256,6 @@ func (l *link) list(ctx context.Context, only []string) (offers []offer, warning
 		}
 		found = append(found, t)
 	}
-	raw := l.recorder.close()
 	var names []string
 	for _, t := range found {
 		if slices.Contains(names, t.Name) {
@@ -267,7 +266,7 @@ func (l *link) list(ctx context.Context, only []string) (offers []offer, warning
 		if only != nil && !slices.Contains(only, t.Name) {
 			continue
 		}
-		o, err := newOffer(t, raw[t.Name])
+		o, err := newOffer(t)
 		if err != nil {
 			warnings = append(warnings, fmt.Errorf("its tool %s is left out: %w", oneLine(t.Name), err))
 			continue
@@ -286,15 +285,15 @@ func (l *link) list(ctx context.Context, only []string) (offers []offer, warning
 	return offers, warnings, nil
 }
 
-// newOffer checks a tool. raw is its schema as it was sent, nil where that is not known.
-func newOffer(t *sdk.Tool, raw json.RawMessage) (o offer, err error) {
+// newOffer checks a tool. The members of its schema are in the order of their names, whatever order
+// the server sent them in, for the SDK gives them as a map.
+func newOffer(t *sdk.Tool) (o offer, err error) {
 	if t.Name == "" {
 		return o, errors.New("it has no name")
 	}
-	if raw == nil {
-		if raw, err = json.Marshal(t.InputSchema); err != nil {
-			return o, fmt.Errorf("its schema can't be written: %w", err)
-		}
+	raw, err := json.Marshal(t.InputSchema)
+	if err != nil {
+		return o, fmt.Errorf("its schema can't be written: %w", err)
 	}
 	if err := checkSchema(raw); err != nil {
 		return o, err

@@ -1,9 +1,7 @@
 package mcp
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -142,22 +140,21 @@ func (r *ring) last() string {
 
 // web makes the calls to an address.
 type web struct {
-	base     *http.Transport
-	header   http.Header
-	recorder *recorder
-	life     context.Context // ends every request
+	base   *http.Transport
+	header http.Header
+	life   context.Context // ends every request
 }
 
 // newWeb returns a client for one address, whose requests end with life. Close its idle
 // connections.
-func newWeb(life context.Context, address string, header http.Header, t *recorder) (*http.Client, error) {
+func newWeb(life context.Context, address string, header http.Header) (*http.Client, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, fmt.Errorf("url must be like https://example.com/mcp, and is %q", address)
 	}
 	base := http.DefaultTransport.(*http.Transport).Clone()
 	return &http.Client{
-		Transport: &web{base, header, t, life},
+		Transport: &web{base, header, life},
 		CheckRedirect: func(next *http.Request, before []*http.Request) error {
 			// The headers may hold a secret, which belongs to the address that was named.
 			if next.URL.Host != u.Host || next.URL.Scheme != u.Scheme || len(before) > 3 {
@@ -186,7 +183,7 @@ func (w *web) RoundTrip(r *http.Request) (*http.Response, error) {
 	if kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); kind == "text/event-stream" {
 		b.left = math.MaxInt64 // the SDK bounds each event, and no other answer
 	}
-	resp.Body = w.recorder.on(b)
+	resp.Body = b
 	return resp, nil
 }
 
@@ -215,82 +212,4 @@ func (b *body) Read(p []byte) (int, error) {
 func (b *body) Close() error {
 	defer b.end()
 	return b.ReadCloser.Close()
-}
-
-// recorder keeps what a server sends until it is shut. The SDK gives a schema as a map, which
-// loses the order of its members; models read them in that order. So the schemas are read a
-// second time, from what was sent.
-type recorder struct {
-	mu   sync.Mutex
-	shut bool
-	kept []*tapped
-	size int
-}
-
-// tapped is one answer, or all that a program writes.
-type tapped struct {
-	io.ReadCloser
-	recorder *recorder
-	data     bytes.Buffer
-}
-
-// on returns a reader of which the recorder keeps what is read.
-func (t *recorder) on(r io.ReadCloser) io.ReadCloser {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.shut {
-		return r
-	}
-	out := &tapped{ReadCloser: r, recorder: t}
-	t.kept = append(t.kept, out)
-	return out
-}
-
-// Read implements io.Reader.
-func (r *tapped) Read(p []byte) (int, error) {
-	n, err := r.ReadCloser.Read(p)
-	r.recorder.mu.Lock()
-	defer r.recorder.mu.Unlock()
-	if !r.recorder.shut && r.recorder.size+n <= maxMessage {
-		r.data.Write(p[:n])
-		r.recorder.size += n
-	}
-	return n, err
-}
-
-// close ends the recording and returns the schemas that came by, by the names of the tools: of answers that are JSON on
-// one line or as a whole, and of events.
-func (t *recorder) close() map[string]json.RawMessage {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	out := map[string]json.RawMessage{}
-	for _, r := range t.kept {
-		schemas(r.data.Bytes(), out)
-		for line := range bytes.Lines(r.data.Bytes()) {
-			schemas(bytes.TrimPrefix(line, []byte("data:")), out)
-		}
-		r.data = bytes.Buffer{}
-	}
-	t.shut, t.kept = true, nil
-	return out
-}
-
-// schemas takes the schemas out of an answer to tools/list; of other messages nothing.
-func schemas(data []byte, into map[string]json.RawMessage) {
-	var answer struct {
-		Result struct {
-			Tools []struct {
-				Name        string          `json:"name"`
-				InputSchema json.RawMessage `json:"inputSchema"`
-			} `json:"tools"`
-		} `json:"result"`
-	}
-	if json.Unmarshal(data, &answer) != nil {
-		return
-	}
-	for _, t := range answer.Result.Tools {
-		if _, ok := into[t.Name]; !ok { // of two the first counts
-			into[t.Name] = t.InputSchema
-		}
-	}
 }
