@@ -111,6 +111,7 @@ func (fl *chatFlags) start(ctx context.Context, cmd *cobra.Command, c chat.Confi
 			return err
 		}
 		defer d.Close()
+		delete(c.Flags, "summarizer") // of who took the demo when asked for a model
 		c.Dir, c.Home, c.UserFile, c.Environ, c.OpenModel = d.Dir, d.Home, d.UserFile, d.Environ(os.Environ()), d.OpenModel
 	}
 	switch {
@@ -144,7 +145,7 @@ func (fl *chatFlags) check(cmd *cobra.Command) error {
 	); err != nil {
 		return err
 	}
-	for _, name := range []string{"model", "base-url", "cwd", "continue", "resume", "session", "fork"} {
+	for _, name := range []string{"model", "summarizer", "base-url", "cwd", "continue", "resume", "session", "fork"} {
 		if err := only("the demo has its own; drop one of them", "demo", name); err != nil {
 			return err
 		}

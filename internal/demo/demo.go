@@ -89,9 +89,11 @@ func Open(c Config) (*Demo, error) {
 // OpenModel returns the model, whatever the name: there is no other one.
 func (d *Demo) OpenModel(string) (model.Model, error) { return d.Model, nil }
 
-// Environ returns an environment without what would change how the demo goes.
+// Environ returns an environment without what would change how the demo goes, in which rules
+// write the summaries: the model can't.
 func (d *Demo) Environ(environ []string) []string {
-	return slices.DeleteFunc(slices.Clone(environ), func(v string) bool { return strings.HasPrefix(strings.ToUpper(v), "CLEW_") })
+	out := slices.DeleteFunc(slices.Clone(environ), func(v string) bool { return strings.HasPrefix(strings.ToUpper(v), "CLEW_") })
+	return append(out, "CLEW_SUMMARY_MODEL=none")
 }
 
 // Close removes all that belongs to the demo.

@@ -400,8 +400,8 @@ func TestCloseRemovesAll(t *testing.T) {
 
 func TestEnviron(t *testing.T) {
 	d := &Demo{}
-	got := d.Environ([]string{"PATH=/bin", "CLEW_WINDOW=1000", "clew_mode=all", "CLEWS=1"})
-	if want := []string{"PATH=/bin", "CLEWS=1"}; !slices.Equal(got, want) {
+	got := d.Environ([]string{"PATH=/bin", "CLEW_WINDOW=1000", "clew_mode=all", "CLEW_SUMMARY_MODEL=same", "CLEWS=1"})
+	if want := []string{"PATH=/bin", "CLEWS=1", "CLEW_SUMMARY_MODEL=none"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
