@@ -59,7 +59,7 @@ const (
 	DefaultMaxCalls    = 24
 	DefaultResultBytes = 4_000
 
-	briefingShare = 70 // percent of the budget: readers got more from a model's words than from as many sources
+	briefingShare = 85 // percent of the budget: readers got more from a model's words than from as many sources
 	unknownInput  = 100_000
 	minInput      = 1_000 // below it no part of a conversation makes sense
 )
