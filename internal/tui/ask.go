@@ -158,9 +158,7 @@ func chooseModel(u *ui, args string) {
 			u.note("there is no other model here than " + models[0].Name + ", which answers already")
 			return
 		}
-		u.soon("the list of models", func() {
-			u.pick(widget.PickerOptions{Title: "which model is to answer?"}, items, now.Model, func(id string) { setModel(u, id) })
-		})
+		u.pick(widget.PickerOptions{Title: "which model is to answer?"}, items, now.Model, func(id string) { setModel(u, id) })
 	})
 }
 

@@ -31,9 +31,7 @@ func showChanges(u *ui) {
 				b.WriteString(c.Path + " was changed; it is no text, or too large to be shown\n")
 			}
 		}
-		u.soon("the changes", func() {
-			u.open(&widget.Pager{Theme: u.theme, Title: "changes of " + text.Counted(len(changed), "file"), Text: func(int) string { return b.String() }, Diff: true}, nil)
-		})
+		u.open(&widget.Pager{Theme: u.theme, Title: "changes of " + text.Counted(len(changed), "file"), Text: func(int) string { return b.String() }, Diff: true}, nil)
 	})
 }
 
@@ -62,7 +60,7 @@ func undo(u *ui) {
 		case len(paths) == 0:
 			undoCompaction(u, session.UndoOptions{})
 		default:
-			u.soon("what can be taken back", func() { askUndo(u, turn, paths) })
+			askUndo(u, turn, paths)
 		}
 	})
 }

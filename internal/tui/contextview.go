@@ -34,7 +34,7 @@ func showSnapshot(u *ui, title string, text func(x *contextSnapshot, width int) 
 		return x, err
 	}, func(x contextSnapshot) {
 		x.state = a.State()
-		u.soon(title, func() { u.show(title, func(width int) string { return text(&x, width) }) })
+		u.show(title, func(width int) string { return text(&x, width) })
 	})
 }
 
@@ -157,11 +157,11 @@ func recallText(u *ui, args string) {
 		switch {
 		case failed(u, "recall", err):
 		case got != nil:
-			u.soon("what was found", func() { showRecalled(u, got, args) })
+			showRecalled(u, got, args)
 		case len(found.Hits) == 0:
 			u.note("nothing in this session has " + args)
 		default:
-			u.soon("what was found", func() { showFound(u, found, args) })
+			showFound(u, found, args)
 		}
 	})
 }
@@ -197,9 +197,7 @@ func showFound(u *ui, found *clew.Found, words string) {
 	u.pick(widget.PickerOptions{Title: title}, items, "", func(id string) {
 		get(u, "reading it", "recall", func(ctx context.Context) (*clew.Recalled, error) {
 			return a.Recall(ctx, id, clew.RecallOptions{Max: recallMost})
-		}, func(got *clew.Recalled) {
-			u.soon("what was found", func() { showRecalled(u, got, id) })
-		})
+		}, func(got *clew.Recalled) { showRecalled(u, got, id) })
 	})
 }
 

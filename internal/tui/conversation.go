@@ -31,7 +31,7 @@ func compactFirst(u *ui, req agent.CompactRequest) {
 			u.note(nothing(rep.Why))
 			return
 		}
-		u.soon("the preview of the compaction", func() { showPreview(u, rep, req) })
+		showPreview(u, rep, req)
 	})
 }
 
@@ -252,9 +252,7 @@ func pickMessage(u *ui, id, title, none string, want func(agent.Shown) bool, pic
 			u.note(none)
 			return
 		}
-		u.soon("the list", func() {
-			u.pick(widget.PickerOptions{Title: title}, items, items[len(items)-1].ID, picked)
-		})
+		u.pick(widget.PickerOptions{Title: title}, items, items[len(items)-1].ID, picked)
 	})
 }
 

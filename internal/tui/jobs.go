@@ -62,7 +62,6 @@ type job struct {
 	what   string
 	since  time.Time
 	said   bool // it was printed; see plain
-	asks   bool // it was begun over a question, so that what it brings may cover that
 	cancel context.CancelFunc
 	then   func(error)
 }
@@ -77,7 +76,7 @@ type jobMsg struct {
 // meanwhile; "" is for what takes no time worth showing.
 func (u *ui) run(what string, work func(ctx context.Context) error, then func(error)) {
 	ctx, cancel := context.WithCancel(u.tasks.ctx)
-	j := &job{what: what, since: u.cfg.Clock(), asks: len(u.asks) > 0, cancel: cancel, then: then}
+	j := &job{what: what, since: u.cfg.Clock(), cancel: cancel, then: then}
 	if what != "" {
 		u.jobs = append(u.jobs, j)
 	}
@@ -104,7 +103,5 @@ func get[T any](u *ui, doing, what string, work func(ctx context.Context) (T, er
 func (u *ui) finish(m jobMsg) {
 	m.cancel()
 	u.jobs = slices.DeleteFunc(slices.Clone(u.jobs), func(j *job) bool { return j == m.job })
-	u.now = m.job
 	m.then(m.err)
-	u.now = nil
 }

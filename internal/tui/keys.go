@@ -38,7 +38,7 @@ func Keys() []Key {
 		{"Esc", "close what is open; cancel what is running", nil},
 		{"Esc Esc", "on an empty editor: the tree", nil},
 		{"Alt+Up", "take the last waiting message back into the editor", always((*ui).takeLast)},
-		{"Ctrl+G", "go to the open question or preview", always((*ui).goToWaiting)},
+		{"Ctrl+G", "go to the open question", always((*ui).goToWaiting)},
 		{"Ctrl+O", "fold or unfold tool calls, summaries and thinking", always(func(u *ui) { u.log.fold(!u.log.openTools, !u.log.openTools) })},
 		{"Ctrl+T", "fold or unfold thinking", always(func(u *ui) { u.log.fold(u.log.openTools, !u.log.openThinking) })},
 		{"Shift+Tab", "change the mode: ask, edits, plan", func(u *ui) bool {
@@ -237,13 +237,10 @@ func (u *ui) quit() {
 	u.quitting = true
 }
 
-// goToWaiting turns to what waits for the user.
+// goToWaiting turns to the question that waits for the user.
 func (u *ui) goToWaiting() {
-	switch d := u.dialog(); {
-	case d != nil && !u.answering():
+	if u.dialog() != nil && !u.answering() {
 		u.answerNow = true
-	case len(u.later) > 0:
-		u.openReady()
 	}
 }
 

@@ -101,13 +101,12 @@ func export(u *ui, args string) {
 // listSessions lists the sessions, of this project or all.
 func listSessions(u *ui, all bool) {
 	h := u.cfg.Host
-	var found []sessions.Found
 	list := func(ctx context.Context) ([]sessions.Found, error) { return h.Sessions(ctx, all) }
 	title := "sessions of this project"
 	if all {
 		title = "sessions of all projects"
 	}
-	show := func() {
+	get(u, "looking for sessions", "resume", list, func(found []sessions.Found) {
 		p, o := u.pick(widget.PickerOptions{Title: title, Empty: "there are no sessions", Keys: []widget.PickerKey{
 			{Key: "tab", Help: "this project / all"}, {Key: "ctrl+r", Help: "rename"}, {Key: "ctrl+d", Help: "delete"},
 		}}, sessionItems(found, h.Agent().State().File), "", func(path string) {
@@ -145,10 +144,6 @@ func listSessions(u *ui, all bool) {
 				})
 			}
 		}
-	}
-	get(u, "looking for sessions", "resume", list, func(got []sessions.Found) {
-		found = got
-		u.soon("the list of sessions", show)
 	})
 }
 

@@ -274,13 +274,11 @@ func openTree(u *ui) {
 			u.note("nothing was said yet: there is no tree")
 			return
 		}
-		u.soon("the tree", func() {
-			t := newTree(u, nodes)
-			o := u.open(t, nil)
-			leave := func() { u.close(o) }
-			o.stays, o.done = true, func(id string) { goThere(u, leave, &t.entries[t.ids[id]]) }
-			o.key = func(key, id string) { onTree(u, t, key, id) }
-		})
+		t := newTree(u, nodes)
+		o := u.open(t, nil)
+		leave := func() { u.close(o) }
+		o.stays, o.done = true, func(id string) { goThere(u, leave, &t.entries[t.ids[id]]) }
+		o.key = func(key, id string) { onTree(u, t, key, id) }
 	})
 }
 

@@ -18,7 +18,6 @@ type ui struct {
 	ctx   context.Context
 	tasks *tasks
 	jobs  []*job
-	now   *job // whose end is being dealt with
 	state agent.State
 	cmds  []tea.Cmd // what the update that is under way wants done
 
@@ -27,7 +26,6 @@ type ui struct {
 	ed            *widget.Editor
 	log           *transcript
 	over          []*overlay // the last one is on top
-	later         []ready    // what waits until the user has time for it
 	files         fileNames
 
 	// What the agent's events have said.
@@ -61,13 +59,6 @@ type ui struct {
 	escAt    time.Time // the last Escape that meant nothing
 	quitAt   time.Time // the last Ctrl+C
 	quitting bool
-}
-
-// ready is something that is opened when the user has time for it.
-type ready struct {
-	what string
-	open func()
-	over bool // it may cover a question
 }
 
 func newUI(ctx context.Context, c Config) *ui {
@@ -194,30 +185,10 @@ func (u *ui) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.ResumeMsg:
 		u.do(tea.ClearScreen)
 	}
-	u.openLater()
 	if u.quitting && !u.sending && len(u.outbox) == 0 {
 		u.do(tea.Quit)
 	}
 	return u, u.flush()
-}
-
-// soon opens something that was worked on: at once, or, where the user has begun to
-// do something else, when that is done.
-func (u *ui) soon(what string, open func()) {
-	u.later = append(u.later, ready{what, open, u.now != nil && u.now.asks})
-}
-
-// openLater opens what waits, if the user has time for it.
-func (u *ui) openLater() {
-	if len(u.later) > 0 && len(u.over) == 0 && u.ed.Empty() && !u.ed.Busy() && (len(u.asks) == 0 || u.later[0].over) {
-		u.openReady()
-	}
-}
-
-func (u *ui) openReady() {
-	open := u.later[0].open
-	u.later = u.later[1:]
-	open()
 }
 
 // fileNames are names of files that were asked for, to complete one.

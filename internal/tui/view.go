@@ -88,9 +88,6 @@ func (u *ui) editor() []string {
 	}
 	out = append(out, u.todoLines()...)
 	out = append(out, u.queueLines()...)
-	for _, r := range u.later {
-		out = append(out, t.Paint(t.Accent, widget.Cut(r.what+" is ready; Ctrl+G shows it", u.width)))
-	}
 	if u.cfg.Clock().Sub(u.quitAt) < twice {
 		out = append(out, t.Paint(t.Warning, widget.Cut("Ctrl+C again leaves clew; the session stays", u.width)))
 	}
