@@ -41,7 +41,7 @@ type Editor struct {
 
 // NewEditor returns an empty editor of 80 columns on a screen of 24 lines.
 func NewEditor(t *Theme) *Editor {
-	e := &Editor{theme: t, in: newInput("> "), pastes: pastes{all: map[string]string{}}, history: history{edits: map[int]string{}}}
+	e := &Editor{theme: t, in: newInput("> "), pastes: pastes{all: map[string]string{}}}
 	e.SetSize(80, 24)
 	return e
 }
@@ -134,13 +134,18 @@ func (e *Editor) send() tea.Msg {
 	return SendMsg{Text: text}
 }
 
-// Recall puts the text at a place of History into the editor. What stood there comes back
-// with the key Down.
+// Recall puts the text at a place of History into the editor. What was typed comes back
+// with the key Down; changes of a text of the history do not.
 func (e *Editor) Recall(at int) {
-	text, ok := e.history.jump(at, e.in.text())
-	if !ok {
+	h := &e.history
+	if at < 0 || at > len(h.sent) || at == h.at {
 		return
 	}
+	if h.at == len(h.sent) {
+		h.draft = e.in.text()
+	}
+	h.at = at
+	text := append(e.History(), h.draft)[at]
 	if len(e.pastes.markersIn(text)) == 0 {
 		text = e.pastes.fold(text, foldOffer)
 	}
@@ -211,20 +216,12 @@ func (e *Editor) offered() []string {
 
 const maxHistory = 1000
 
-// A history is what was sent, and where the user stands in it. What the user makes of
-// a text of the history stays there until something is sent; what was typed
-// before going into the history stays for ever.
+// A history is what was sent, and where the user stands in it. What was typed before going
+// into it comes back after its end.
 type history struct {
 	sent  []string
-	at    int            // len(sent): not in the history
-	edits map[int]string // by place; the draft at len(sent)
-}
-
-func (h *history) set(sent []string) {
-	draft := h.edits[len(h.sent)]
-	h.sent = nil
-	h.keep(sent...)
-	h.at, h.edits = len(h.sent), map[int]string{len(h.sent): draft}
+	at    int // len(sent): not in the history
+	draft string
 }
 
 // keep adds texts: none that is empty, and none twice in a row.
@@ -237,28 +234,19 @@ func (h *history) keep(sent ...string) {
 // add keeps what was sent. It returns the draft that the user had left for it.
 func (h *history) add(sent string) (draft string) {
 	if h.at < len(h.sent) {
-		draft = h.edits[len(h.sent)]
+		draft = h.draft
 	}
 	h.keep(sent)
-	h.at, h.edits = len(h.sent), map[int]string{}
+	h.at, h.draft = len(h.sent), ""
 	return draft
 }
 
-// jump goes to the text at a place; now is what stands in the editor.
-func (h *history) jump(to int, now string) (string, bool) {
-	if to < 0 || to > len(h.sent) || to == h.at {
-		return "", false
-	}
-	h.edits[h.at] = now
-	h.at = to
-	if s, ok := h.edits[to]; ok || to == len(h.sent) {
-		return s, true
-	}
-	return h.sent[to], true
-}
-
 // SetHistory sets what was sent before, the oldest first.
-func (e *Editor) SetHistory(h []string) { e.history.set(h) }
+func (e *Editor) SetHistory(sent []string) {
+	e.history.sent = nil
+	e.history.keep(sent...)
+	e.history.at = len(e.history.sent)
+}
 
 // History returns what was sent, the oldest first: at most 1,000 texts, and none
 // twice in a row.

@@ -131,7 +131,7 @@ func TestEditorHistory(t *testing.T) {
 	step("<up>", "two")
 	step("!<up>", "one")
 	step("<up>", "one")
-	step("<down>", "two!")
+	step("<down>", "two") // what was made of it is gone
 	step("<down>", "three\nlines")
 	step("<down>", "draft")
 	step("<down>", "draft")
