@@ -11,92 +11,75 @@ import (
 	"github.com/clew-dev/clew/internal/tui/widget"
 )
 
-// meterPart is a part of the line at the bottom, with ever shorter ways to say it. What
-// is worth least is said shorter first, and then not at all.
+// meterPart is a part of the line at the bottom.
 type meterPart struct {
-	style widget.Style
-	ways  []meterWay
-}
-
-type meterWay struct {
-	text  string
 	worth int
+	style widget.Style
+	text  string
 }
 
 // meterLine says what the agent is doing and how full the window is, in one line of at most
-// width columns. The last to go is that nothing is compacted any more, then how full the window is.
+// width columns. Where there is no room, the parts that are worth least are left out: the last
+// to go is that nothing is compacted any more, then how full the window is.
 func meterLine(t *widget.Theme, s *agent.State, width int) string {
-	parts := meterParts(t, s)
-	most := slices.MaxFunc(parts, func(a, b meterPart) int { return a.ways[len(a.ways)-1].worth - b.ways[len(b.ways)-1].worth })
-	at := make([]int, len(parts)) // the way in which each is said
-	line := func(paint func(widget.Style, string) string) string {
+	parts := meterParts(t, s, width)
+	for {
 		var said []string
-		for i, p := range parts {
-			if at[i] < len(p.ways) && p.ways[at[i]].text != "" {
-				said = append(said, paint(p.style, p.ways[at[i]].text))
-			}
+		for _, p := range parts {
+			said = append(said, t.Paint(p.style, p.text))
 		}
-		return strings.Join(said, paint(t.Dim, widget.Gap))
-	}
-	fits := func() bool { return widget.Width(line(func(_ widget.Style, s string) string { return s })) <= width }
-	for least := 0; !fits() && least < most.ways[len(most.ways)-1].worth; least++ { // what is said last is cut
-		for i, p := range parts {
-			for at[i] < len(p.ways) && p.ways[at[i]].worth <= least {
-				at[i]++
-			}
+		line := strings.Join(said, t.Paint(t.Dim, widget.Gap))
+		if len(parts) == 1 || widget.Width(line) <= width {
+			return widget.Cut(line, width)
 		}
+		least := slices.MinFunc(parts, func(a, b meterPart) int { return a.worth - b.worth })
+		parts = slices.DeleteFunc(parts, func(p meterPart) bool { return p.worth == least.worth })
 	}
-	for i := range at { // the last step may have made room for others
-		for now, way := at[i], 0; way <= now; way++ {
-			if at[i] = way; fits() {
-				break
-			}
-		}
-	}
-	return widget.Cut(line(t.Paint), width)
 }
 
-func meterParts(t *widget.Theme, s *agent.State) (parts []meterPart) {
-	add := func(style widget.Style, ways ...meterWay) { parts = append(parts, meterPart{style, ways}) }
-	cut := func(s string, width int) string { return widget.Cut(widget.OneLine(s), width) }
-	if s.Breaker != "" {
-		add(t.Error, meterWay{"! compaction off: " + cut(s.Breaker, 60), 35}, meterWay{"! compaction off: " + cut(s.Breaker, 26), 65}, meterWay{"! compaction off", 85}, meterWay{"!off", 100})
+func meterParts(t *widget.Theme, s *agent.State, width int) (parts []meterPart) {
+	add := func(worth int, style widget.Style, text string) {
+		if text = widget.OneLine(text); text != "" {
+			parts = append(parts, meterPart{worth, style, text})
+		}
 	}
-	doing := string(s.Doing)
+	switch {
+	case s.Breaker != "" && width >= 100:
+		add(9, t.Error, "! compaction off: "+widget.Cut(widget.OneLine(s.Breaker), 60))
+	case s.Breaker != "":
+		add(9, t.Error, "! compaction off")
+	}
 	switch {
 	case s.Asking > 0:
-		doing = "asks"
-	case s.Doing == agent.DoingNothing:
-		doing = ""
+		add(7, t.Accent, "asks")
+	case s.Doing != agent.DoingNothing:
+		add(7, t.Accent, string(s.Doing))
 	}
-	add(t.Accent, meterWay{cut(doing, 40), 42}, meterWay{cut(doing, 12), 80})
 	if s.Mode != permission.ModeAsk && s.Mode != "" {
-		add(t.Warning, meterWay{"[" + cut(string(s.Mode), 12) + "]", 75})
+		add(6, t.Warning, "["+string(s.Mode)+"]")
 	}
-	add(fill(t, s))
+	style, full := fill(t, s)
+	if s.Threshold > 0 && width >= 60 {
+		full += ", compacts at " + text.Tokens(s.Threshold)
+	}
+	add(8, style, full)
 	if s.Queue > 0 {
-		add(t.Accent, meterWay{strconv.Itoa(s.Queue) + " queued", 55}, meterWay{strconv.Itoa(s.Queue) + "q", 60})
+		add(5, t.Accent, strconv.Itoa(s.Queue)+" queued")
 	}
-	model := widget.OneLine(s.Model + " " + string(s.Reasoning))
-	short := model[strings.LastIndexByte(model, '/')+1:]
-	add(t.Text, meterWay{model, 32}, meterWay{cut(short, 24), 46}, meterWay{cut(short, 14), 50})
+	add(4, t.Text, s.Model+" "+string(s.Reasoning))
 	if s.Totals.Cost > 0 || s.Totals.Requests == 0 {
-		add(t.Dim, meterWay{widget.Dollars(max(s.Totals.Cost, 0)), 40})
+		add(3, t.Dim, widget.Dollars(max(s.Totals.Cost, 0)))
 	}
-	add(t.Dim, meterWay{cut(s.Name, 40), 25}, meterWay{cut(s.Name, 16), 30})
+	add(2, t.Dim, widget.Cut(widget.OneLine(s.Name), 40))
 	if s.Totals.Requests > 0 && s.CacheHit >= 0 && s.CacheHit <= 1 {
-		add(t.Dim, meterWay{"cache " + widget.Percent(s.CacheHit), 20})
+		add(1, t.Dim, "cache "+widget.Percent(s.CacheHit))
 	}
 	return parts
 }
 
-// fill says how full the window is: "~92.3k of 200k (46%), compacts at 168k",
-// "~92.3k/200k 46%", "~46%".
-func fill(t *widget.Theme, s *agent.State) (widget.Style, meterWay, meterWay, meterWay) {
-	n, style, mark, tokens, window, share := s.Tokens, t.Good, "~", "?", "?", ""
-	if s.Measured {
-		mark = "" // else it is an estimate
-	}
+// fill says how full the window is: "~92.3k of 200k (46%)"; ~ is for an estimate.
+func fill(t *widget.Theme, s *agent.State) (widget.Style, string) {
+	n, style, tokens, window, share := s.Tokens, t.Good, "?", "?", ""
 	if s.Window > 0 {
 		window = text.Tokens(s.Window)
 	}
@@ -109,17 +92,13 @@ func fill(t *widget.Theme, s *agent.State) (widget.Style, meterWay, meterWay, me
 		style = t.Warning
 	}
 	if n > 0 {
-		tokens = mark + text.Tokens(n)
+		tokens = text.Tokens(n)
+		if !s.Measured {
+			tokens = "~" + tokens
+		}
 		if s.Window > 0 {
-			share = widget.Percent(float64(n) / float64(s.Window))
+			share = " (" + widget.Percent(float64(n)/float64(s.Window)) + ")"
 		}
 	}
-	full, short, least := tokens+" of "+window, tokens+"/"+window, tokens+"/"+window
-	if share != "" {
-		full, short, least = full+" ("+share+")", short+" "+share, mark+share
-	}
-	if s.Threshold > 0 {
-		full += ", compacts at " + text.Tokens(s.Threshold)
-	}
-	return style, meterWay{full, 44}, meterWay{short, 62}, meterWay{least, 90}
+	return style, tokens + " of " + window + share
 }

@@ -74,11 +74,13 @@ func TestMeterNarrow(t *testing.T) {
 		width int
 		want  string
 	}{
-		{60, "! compaction off · thinking · [plan] · 92.3k/200k 46% · 12q"},
-		{40, "! compaction off · thinking · 46% · 12q"},
-		{24, "! compaction off · 46%"},
-		{10, "!off · 46%"},
-		{4, "!off"},
+		{120, "! compaction off: the summary was larger than what it replaces · thinking · 92.3k of 200k (46%), compacts at 168k"},
+		{80, "! compaction off · thinking · [plan] · 92.3k of 200k (46%), compacts at 168k"},
+		{60, "! compaction off · 92.3k of 200k (46%), compacts at 168k"},
+		{59, "! compaction off · thinking · [plan] · 92.3k of 200k (46%)"},
+		{40, "! compaction off · 92.3k of 200k (46%)"},
+		{24, "! compaction off"},
+		{10, "! compact…"},
 		{2, "!…"},
 		{0, ""},
 	} {
@@ -114,7 +116,7 @@ func TestMeterNeverLies(t *testing.T) {
 			t.Fatalf("%d of %d: %s", tokens, window, line)
 		}
 	}
-	if got := meterLine(plainTheme(), &agent.State{Known: true, Tokens: 5, Window: 10}, 4); !strings.HasPrefix(got, "~50%") {
+	if got := meterLine(plainTheme(), &agent.State{Known: true, Tokens: 5, Window: 10}, 14); got != "~5 of 10 (50%)" {
 		t.Errorf("an estimate without its mark: %q", got)
 	}
 }
