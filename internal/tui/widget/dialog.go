@@ -67,12 +67,6 @@ type body struct {
 
 // NewDialog returns a dialog that appears now. now is the clock.
 func NewDialog(t *Theme, q Question, now func() time.Time) *Dialog {
-	if len(q.Options) == 0 {
-		q.Options = []Option{{Key: "o", Text: "OK"}}
-	}
-	if q.Safe < 0 || q.Safe >= len(q.Options) {
-		q.Safe = len(q.Options) - 1
-	}
 	d := &Dialog{theme: t, Question: q, now: now, sel: q.Safe}
 	d.SetSize(80, 24)
 	d.Appear()
@@ -145,7 +139,7 @@ func (d *Dialog) key(k tea.KeyPressMsg) tea.Msg {
 		if d.scroller.key(s) {
 			break
 		}
-		at := slices.IndexFunc(d.Options, func(o Option) bool { return o.Key != "" && o.Key == s })
+		at := slices.IndexFunc(d.Options, func(o Option) bool { return o.Key == s })
 		if at < 0 {
 			return IgnoredMsg{k}
 		}
@@ -206,12 +200,7 @@ func (d *Dialog) optionLines() []string {
 	return out
 }
 
-func (o Option) line() string {
-	if o.Key == "" {
-		return revealLine(o.Text)
-	}
-	return "[" + revealLine(o.Key) + "] " + revealLine(o.Text)
-}
+func (o Option) line() string { return "[" + revealLine(o.Key) + "] " + revealLine(o.Text) }
 
 // wrapped is the text of all options.
 func (d *Dialog) wrapped() (out []string) {
