@@ -223,24 +223,15 @@ func showCost(u *ui, _ string) {
 
 func costText(t agent.Totals, width int) string {
 	var b strings.Builder
-	const rest = 54 // all columns but the first one
-	narrow := width < rest+20
-	width = min(width-rest, 40)
+	width = max(min(width-54, 40), 20) // of the first column; the others take 54
 	line := func(what string, m agent.ModelTotals) {
 		price := widget.Dollars(m.Cost)
 		if m.Cost == 0 && m.Requests > 0 {
 			price = "not known"
 		}
-		what = widget.OneLine(what)
-		if narrow {
-			fmt.Fprintf(&b, "%s\n  %s, cost %s\n  %s in, %s cached,\n  %s to cache, %s out\n", what, text.Counted(m.Requests, "call"), price, text.Tokens(m.Input), text.Tokens(m.CacheRead), text.Tokens(m.CacheWrite), text.Tokens(m.Output))
-			return
-		}
-		fmt.Fprintf(&b, "%s %5d  %8s %8s %8s %8s  %s\n", widget.Pad(widget.Cut(what, width), width), m.Requests, text.Tokens(m.Input), text.Tokens(m.CacheRead), text.Tokens(m.CacheWrite), text.Tokens(m.Output), price)
+		fmt.Fprintf(&b, "%s %5d  %8s %8s %8s %8s  %s\n", widget.Pad(widget.Cut(widget.OneLine(what), width), width), m.Requests, text.Tokens(m.Input), text.Tokens(m.CacheRead), text.Tokens(m.CacheWrite), text.Tokens(m.Output), price)
 	}
-	if !narrow {
-		fmt.Fprintf(&b, "%s %5s  %8s %8s %8s %8s  %s\n", widget.Pad("model", width), "calls", "input", "cached", "to cache", "output", "cost")
-	}
+	fmt.Fprintf(&b, "%s %5s  %8s %8s %8s %8s  %s\n", widget.Pad("model", width), "calls", "input", "cached", "to cache", "output", "cost")
 	other := t.ModelTotals
 	for _, name := range slices.Sorted(maps.Keys(t.ByModel)) {
 		m := t.ByModel[name]
