@@ -299,7 +299,7 @@ func TestTreeAfterALabel(t *testing.T) {
 	x.typed("a mark")
 	x.press("enter")
 	x.sees("[a mark]")
-	x.press("ctrl+a", "end", "enter")
+	x.press("ctrl+o", "end", "enter")
 	x.sees("go there?")
 	x.sees("label")
 }

@@ -56,58 +56,22 @@ func newTreeEntry(n agent.Node) treeEntry {
 	return e
 }
 
-// treeFilter says which entries are shown.
-type treeFilter struct {
-	name, key string
-	shows     func(*treeEntry) bool
-}
-
-// treeFilters are the filters. Ctrl+O goes from one to the next, but for the last.
-var treeFilters = []treeFilter{
-	{"default", "ctrl+d", (*treeEntry).happened},
-	{"no-tools", "ctrl+t", func(e *treeEntry) bool { return e.kind != "tool" && e.happened() }},
-	{"user-only", "ctrl+u", func(e *treeEntry) bool { return e.kind == "user" || e.kind == "summary" || e.kind == "compaction" }},
-	{"labeled-only", "ctrl+l", func(e *treeEntry) bool { return e.Label != "" }},
-	{"all", "ctrl+a", func(*treeEntry) bool { return true }},
-	{"messages", "", func(e *treeEntry) bool { // read aloud
-		return e.Label != "" || e.kind == "user" || e.kind == "assistant" && e.said != ""
-	}},
-}
-
-// happened reports whether an entry is what was said or done. An assistant message
-// without text is its tool calls.
-func (e *treeEntry) happened() bool {
-	return e.kind != "label" && e.kind != "other" && (e.kind != "assistant" || e.said != "")
-}
-
-// tree is the list of all entries of the session. A run without branches is not indented,
-// what leaves it is. An entry stands under its nearest ancestor that is shown. Left folds a
-// branch or goes to where it begins, Right unfolds it or goes to the next one.
+// tree is the list of the entries of the session: of what was said or done, or of all. A run
+// without branches is not indented, what leaves it is. An entry stands under its nearest
+// ancestor that is shown.
 type tree struct {
 	*widget.Picker
 	reader  bool // it is read aloud: without lines, the newest first
+	all     bool
 	entries []treeEntry
 	ids     map[string]int
-	filter  int
-	folded  map[string]bool
-	rows    []treeRow
-}
-
-type treeRow struct {
-	outline.Row
-	hidden int // entries of its branch that are folded away
 }
 
 func newTree(u *ui, nodes []agent.Node) *tree {
-	t := &tree{reader: u.cfg.ScreenReader, folded: map[string]bool{}}
-	if t.reader {
-		t.filter = len(treeFilters) - 1
-	}
-	keys := []widget.PickerKey{{Key: "ctrl+o", Help: "filter"}, {Key: "L", Help: "label"}, {Key: "ctrl+x", Help: "copy"}, {Key: "left", Help: "fold, jump"}, {Key: "right"}}
-	for _, f := range treeFilters[:len(treeFilters)-1] {
-		keys = append(keys, widget.PickerKey{Key: f.key})
-	}
-	t.Picker = widget.NewPicker(u.theme, widget.PickerOptions{Empty: "no entry fits; Ctrl+A shows all", Take: "go", Keys: keys}, nil)
+	t := &tree{reader: u.cfg.ScreenReader}
+	t.Picker = widget.NewPicker(u.theme, widget.PickerOptions{Empty: "no entry fits; Ctrl+O shows all", Take: "go", Keys: []widget.PickerKey{
+		{Key: "ctrl+o", Help: "all"}, {Key: "L", Help: "label"}, {Key: "ctrl+x", Help: "copy"},
+	}}, nil)
 	t.Layout = t.layout
 	t.set(nodes)
 	if at := slices.IndexFunc(nodes, func(n agent.Node) bool { return n.Leaf }); at >= 0 {
@@ -116,7 +80,25 @@ func newTree(u *ui, nodes []agent.Node) *tree {
 	return t
 }
 
-// set replaces the entries. The selection and the folds stay with their ids.
+// shows reports whether an entry is shown where nothing is searched. An assistant message
+// without text is its tool calls.
+func (t *tree) shows(e *treeEntry) bool {
+	switch {
+	case t.all:
+		return true
+	case t.reader:
+		return e.Label != "" || e.kind == "user" || e.kind == "assistant" && e.said != ""
+	}
+	return e.kind != "label" && e.kind != "other" && (e.kind != "assistant" || e.said != "")
+}
+
+// showAll shows all entries, or again what was said or done.
+func (t *tree) showAll() {
+	t.all = !t.all
+	t.Refresh()
+}
+
+// set replaces the entries. The selection stays with its id.
 func (t *tree) set(nodes []agent.Node) {
 	t.entries, t.ids = make([]treeEntry, len(nodes)), make(map[string]int, len(nodes))
 	for i, n := range nodes {
@@ -140,37 +122,24 @@ func (t *tree) layout(query, want string) (items []widget.Item, at string) {
 	for i := range t.entries {
 		e := &t.entries[i]
 		parents[i] = t.at(e.Parent)
-		shown[i] = treeFilters[t.filter].shows(e) && !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(e.search, w) })
+		shown[i] = t.shows(e) && !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(e.search, w) })
 		if e.Leaf {
 			leaf = i
 		}
 	}
 	hung := outline.New(parents, leaf, func(i int) bool { return shown[i] }, func(i int) bool { return t.entries[i].OnPath })
-	t.rows = t.rows[:0]
-	rowOf, fold := slices.Repeat([]int{-1}, n), 0
-	for r := range hung.Rows() {
-		if fold > 0 && (r.Depth > fold || r.Depth == fold && !r.First) {
-			t.rows[len(t.rows)-1].hidden++
-		} else {
-			t.rows, fold = append(t.rows, treeRow{Row: r}), 0
-			if r.First && t.folded[t.entries[r.Node].ID] {
-				fold = r.Depth
-			}
-		}
-		rowOf[r.Node] = len(t.rows) - 1
-	}
 	nearest := func(i int) int {
-		if i < 0 || rowOf[i] >= 0 {
+		if i < 0 || shown[i] {
 			return i
 		}
 		return hung.Above[i]
 	}
 	here := nearest(leaf)
-	for i, r := range t.rows {
-		items = append(items, t.item(r, here >= 0 && i == rowOf[here]))
+	for r := range hung.Rows() {
+		items = append(items, t.item(r, r.Node == here))
 	}
-	t.Title = "tree: " + treeFilters[t.filter].name
-	if hidden := n - len(t.rows); hidden > 0 {
+	t.Title = "tree"
+	if hidden := n - len(items); hidden > 0 {
 		t.Title += fmt.Sprintf(", %d hidden", hidden)
 	}
 	w := t.at(want)
@@ -182,7 +151,7 @@ func (t *tree) layout(query, want string) (items []widget.Item, at string) {
 	}
 	switch {
 	case near >= 0:
-		at = items[rowOf[near]].ID
+		at = t.entries[near].ID
 	case len(items) > 0:
 		at = items[len(items)-1].ID
 	}
@@ -194,7 +163,7 @@ func (t *tree) layout(query, want string) (items []widget.Item, at string) {
 }
 
 // item draws a row.
-func (t *tree) item(r treeRow, leaf bool) widget.Item {
+func (t *tree) item(r outline.Row, leaf bool) widget.Item {
 	e := &t.entries[r.Node]
 	dot, style, end := "· ", kindStyles[""], ""
 	if e.OnPath {
@@ -209,15 +178,12 @@ func (t *tree) item(r treeRow, leaf bool) widget.Item {
 	if e.Label != "" {
 		said += "[" + widget.Cut(widget.OneLine(e.Label), 30) + "] "
 	}
-	if r.hidden > 0 {
-		dot += fmt.Sprintf("[+%d] ", r.hidden)
-	}
 	it := widget.Item{ID: e.ID, Cells: []string{said + e.said}, Style: style, Detail: "[#" + e.ID + "] " + e.Time.Local().Format("Jan 02 15:04") + " · " + e.said}
 	if end != "" {
 		it.Cells = append(it.Cells, end)
 	}
 	if !t.reader {
-		it.Lead = guides(r.Row) + dot
+		it.Lead = guides(r) + dot
 	}
 	return it
 }
@@ -235,37 +201,6 @@ func guides(r outline.Row) string {
 		return outer + strings.Repeat("│ ", depth-1) + "├─"
 	}
 	return outer + strings.Repeat("│ ", depth)
-}
-
-// press does what a key means that is for the tree alone.
-func (t *tree) press(key string) {
-	i := slices.IndexFunc(t.rows, func(r treeRow) bool { return t.entries[r.Node].ID == t.Selected() })
-	id := func() string { return t.entries[t.rows[i].Node].ID }
-	f := slices.IndexFunc(treeFilters, func(f treeFilter) bool { return f.key == key })
-	switch {
-	case f >= 0:
-		t.filter = f
-		t.Refresh()
-		return
-	case key == "ctrl+o":
-		t.filter = (t.filter + 1) % (len(treeFilters) - 1)
-		t.Refresh()
-		return
-	case i < 0:
-		return
-	case key == "left" && t.rows[i].First && !t.folded[id()]:
-		t.folded[id()] = true
-	case key == "left":
-		depth := t.rows[i].Depth
-		for i = max(i-1, 0); i > 0 && (t.rows[i].Depth > depth || !t.rows[i].First && t.rows[i+1].Depth <= t.rows[i].Depth); i-- {
-		}
-	case t.folded[id()]:
-		delete(t.folded, id())
-	default:
-		for i = min(i+1, len(t.rows)-1); i < len(t.rows)-1 && !t.rows[i].First; i++ {
-		}
-	}
-	t.Select(id())
 }
 
 func openTree(u *ui) {
@@ -303,8 +238,8 @@ func onTree(u *ui, t *tree, key, id string) {
 			u.do(tea.SetClipboard(r.Text))
 			u.note("copied, as far as the terminal lets programs do that")
 		})
-	default:
-		t.press(key)
+	case key == "ctrl+o":
+		t.showAll()
 	}
 }
 

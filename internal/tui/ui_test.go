@@ -610,7 +610,7 @@ func TestTreeShowsTakenLabels(t *testing.T) {
 	x.idle()
 	x.say("/tree")
 	x.sees("Enter go · Esc leave")
-	x.press("ctrl+a")
+	x.press("ctrl+o")
 	x.sees("label: start")
 	x.sees("label: taken away")
 }

@@ -226,7 +226,7 @@ func TestForm(t *testing.T) {
 
 func samplePicker(theme *Theme, width int) *Picker {
 	p := NewPicker(theme, PickerOptions{
-		Title: "resume a session", Empty: "there are no sessions here", Keys: []PickerKey{{"tab", "all folders"}, {"ctrl+s", "sort"}, {"ctrl+x", ""}},
+		Title: "resume a session", Empty: "there are no sessions here", Keys: []PickerKey{{"tab", "all folders"}, {"ctrl+s", "sort"}, {"ctrl+x", "copy"}},
 	}, []Item{
 		{ID: "1", Cells: []string{"fix the parser", "2 hours ago", "812 entries"}, Detail: "~/src/clew · why does the lexer read past the end?"},
 		{ID: "2", Cells: []string{"会話の圧縮について、そしてもっと長い名前", "yesterday", "40 entries"}, Detail: "/tmp"},

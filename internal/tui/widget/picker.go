@@ -29,7 +29,7 @@ type Item struct {
 // A PickerKey is a key that a program gives a meaning to.
 type PickerKey struct {
 	Key  string // such as "ctrl+s"
-	Help string // a word or two; "": the key is not named
+	Help string // a word or two
 }
 
 // PickerOptions say what a picker shows, and what it can do besides picking.
@@ -269,9 +269,7 @@ var initials = text.Pattern(`\b\w`)
 func (p *Picker) hints() string {
 	keys := []string{"Enter", cmp.Or(p.Take, "take"), "Esc", "leave", "type", "to search"}
 	for _, k := range p.Keys {
-		if k.Help != "" {
-			keys = append(keys, initials().ReplaceAllStringFunc(k.Key, strings.ToUpper), OneLine(k.Help))
-		}
+		keys = append(keys, initials().ReplaceAllStringFunc(k.Key, strings.ToUpper), OneLine(k.Help))
 	}
 	return Hints(p.theme, p.width, keys...)
 }
