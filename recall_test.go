@@ -708,7 +708,7 @@ func TestRecallToolStretches(t *testing.T) {
 		`{"from":"` + ids[0] + `","to":"` + ids[2] + `"}`:                    {"[recalled steps: 3]\n#" + ids[0], " user: find the port\n", " assistant bash(cat notes.md): I look.\n", " result bash: # First … and so on"},
 		`{"id":"` + ids[3] + `","near":"1","offset":2}`:                      {"[recalled steps: 3; these are 3 to 3]\n#" + ids[4], " result read FAILED: package a\n"},
 		`{"from":"` + ids[0] + `","limit":2}`:                                {"[recalled steps: 5; these are 1 to 2; go on with offset 2]\n"},
-		`{"query":"port","since":"` + ids[1] + `","until":"` + ids[2] + `"}`: {"[recalled search: 1 found;", "  → #" + ids[1] + " assistant: I look. [call bash] command: cat notes.md\n"},
+		`{"query":"port","since":"` + ids[1] + `","until":"` + ids[2] + `"}`: {"[recalled search: 1 found;", "  → #" + ids[1] + " assistant: [call bash] command: cat notes.md\n"},
 	} {
 		got, err := s.RecallTool(ctx, []byte(args))
 		if err != nil || len(got) > 10_000 {
