@@ -39,6 +39,9 @@ func (d *digest) age(at int) float64 {
 func (d *digest) story() []piece {
 	var out []piece
 	for i, l := range d.before().Story {
+		if d.ranAgain(l.Text) {
+			continue // how it came out then is history
+		}
 		p := d.statement(kindStory, l, i-len(d.prev.Story))
 		p.worth = 1
 		out = append(out, p)
@@ -162,6 +165,19 @@ func sentenceWorth(l factLine, report bool) (worth float64, ok bool) {
 	return remarkWorth, names
 }
 
+// ranAgain reports whether the command that a line of an earlier story tells ran again since.
+func (d *digest) ranAgain(line string) bool {
+	line, quoted := strings.CutPrefix(line, "`")
+	return quoted && slices.ContainsFunc(d.led.Commands, func(c ledger.Command) bool {
+		return d.place(c.Entry) >= 0 && strings.HasPrefix(line, d.shown(c)+"`")
+	})
+}
+
+// shown returns a command as the story has it.
+func (d *digest) shown(c ledger.Command) string {
+	return clipName(shownCommand(c.Text, d.in.Cwd), 120)
+}
+
 // ran tells a command and how it came out, the last time that it ran: that it passes, where it is a check, or the line
 // that tells the error, else the first and the last line.
 func (d *digest) ran(c ledger.Command, at int) (s string, worth float64) {
@@ -178,7 +194,7 @@ func (d *digest) ran(c ledger.Command, at int) (s string, worth float64) {
 		}
 		first, last = cmp.Or(first, line), line
 	}
-	s, worth = "`"+clipName(shownCommand(c.Text, d.in.Cwd), 120)+"`", ranWorth
+	s, worth = "`"+d.shown(c)+"`", ranWorth
 	switch {
 	case failed:
 		s, worth = s+d.words.failed, failureWorth
