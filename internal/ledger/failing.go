@@ -149,7 +149,7 @@ func LeftRunning(result string) string {
 	head := outputMark().FindString(beginning(result))
 	if said := strings.TrimLeft(result[len(head):], "\n"); strings.HasPrefix(said, "{") { // a script of Codex that prints what the tool gave it
 		r := jsonx.One([]byte(said))
-		if id := string(jsonx.Get(r, "session_id")); allDigits(id) && jsonx.Get(r, "exit_code") == nil {
+		if id := string(jsonx.Get(r, "session_id")); text.AllDigits(id) && jsonx.Get(r, "exit_code") == nil {
 			return id
 		}
 	}

@@ -61,7 +61,7 @@ func jsArgument(tokens []string, consts map[string]string) json.RawMessage {
 		case t == "," && (after == "}" || after == "]"):
 		case t == "undefined":
 			b = append(b, "null"...)
-		case allDigits(t):
+		case text.AllDigits(t):
 			b = append(b, strings.TrimLeft(t[:len(t)-1], "0")+t[len(t)-1:]...)
 		case strings.Contains("{}[],:", t), t == "true", t == "false", t == "null":
 			b = append(b, t...)

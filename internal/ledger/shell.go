@@ -171,7 +171,3 @@ func literal(b *strings.Builder, s string, quoted bool) (dynamic bool) {
 	}
 	return dynamic
 }
-
-func allDigits(s string) bool {
-	return s != "" && strings.Trim(s, "0123456789") == ""
-}

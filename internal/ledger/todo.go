@@ -44,7 +44,7 @@ var (
 func todoOf(v []byte, entry string) Todo {
 	id := text.Clip(text.Line(firstMember(v, todoIDs)), 80)
 	for i := 0; id == "" && i < len(todoIDs); i++ {
-		if n := string(jsonx.Get(v, todoIDs[i])); allDigits(n) && len(n) < 20 {
+		if n := string(jsonx.Get(v, todoIDs[i])); text.AllDigits(n) && len(n) < 20 {
 			id = n
 		}
 	}

@@ -130,7 +130,7 @@ func operands(words []word, prints bool) []word {
 		if w.text == "--" {
 			return append(out, words[i+1:]...)
 		}
-		value := prints && (strings.HasPrefix(w.text, "+") || i > 0 && allDigits(w.text) && strings.HasPrefix(words[i-1].text, "-"))
+		value := prints && (strings.HasPrefix(w.text, "+") || i > 0 && text.AllDigits(w.text) && strings.HasPrefix(words[i-1].text, "-"))
 		if w.text != "" && !value && !strings.HasPrefix(w.text, "-") {
 			out = append(out, w)
 		}

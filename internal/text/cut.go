@@ -53,7 +53,7 @@ func Tail(s string, n int) string {
 	if k := strings.IndexByte(s[start:limit], '\n'); k >= 0 {
 		return s[start+k+1:]
 	}
-	if start > 0 && !unicode.IsSpace(lastRune(s[:start])) {
+	if before, _ := utf8.DecodeLastRuneInString(s[:start]); start > 0 && !unicode.IsSpace(before) {
 		if k := strings.IndexFunc(s[start:limit], unicode.IsSpace); k >= 0 {
 			return s[start+k:]
 		}
@@ -82,11 +82,6 @@ func wordEnd(s string, end int) int {
 		return k
 	}
 	return end
-}
-
-func lastRune(s string) rune {
-	r, _ := utf8.DecodeLastRuneInString(s)
-	return r
 }
 
 // boundary reports whether s may be cut at byte i: between two characters as people

@@ -41,7 +41,8 @@ func Identifiers(s string) iter.Seq[Identifier] {
 		for i := 0; i < len(s); {
 			if charOf[s[i]]&inToken == 0 {
 				if s[i] == '#' {
-					if n := digitsAt(s, i+1); n >= 2 && (i == 0 || charOf[s[i-1]]&inToken == 0) {
+					n := len(s) - i - 1 - len(strings.TrimLeft(s[i+1:], digits))
+					if n >= 2 && (i == 0 || charOf[s[i-1]]&inToken == 0) {
 						if !yield(Identifier{Ref, s[i : i+1+n], i}) {
 							return
 						}
@@ -85,7 +86,7 @@ func token(s string, from, end int, yield func(Identifier) bool) bool {
 		if at, ok := pathTail(run); ok {
 			return len(run)-at < minLength || yield(Identifier{Path, run[at:], from + at})
 		}
-		for part, at := range parts(run, '/') {
+		for part, at := range runs(run, inPart) {
 			if !token(s, from+at, from+at+len(part), yield) {
 				return false
 			}
@@ -93,7 +94,7 @@ func token(s string, from, end int, yield func(Identifier) bool) bool {
 		return true
 	}
 	if strings.HasPrefix(run, "--") {
-		if len(run) >= 6 && letter(run[2]) && plainFlag(run[2:]) {
+		if len(run) >= 6 && letter(rune(run[2])) && !strings.ContainsFunc(run[2:], noFlag) {
 			return yield(Identifier{Flag, run, from})
 		}
 		return token(s, from+2, end, yield)
@@ -107,14 +108,14 @@ func token(s string, from, end int, yield func(Identifier) bool) bool {
 	switch {
 	case knownFile(run):
 		return len(run) < minLength || yield(Identifier{File, run, from})
-	case isUUID(run):
+	case len(run) == 36 && uuidForm().MatchString(run):
 		return yield(Identifier{UUID, run, from})
-	case isRef(run):
+	case run[0] <= 'Z' && refForm().MatchString(run):
 		return yield(Identifier{Ref, run, from})
 	case dotted(run):
 		return len(run) < minLength || yield(Identifier{Number, run, from})
 	}
-	for word, at := range words(run) {
+	for word, at := range runs(run, inWord) {
 		if c := wordClass(word); c != 0 && !yield(Identifier{c, word, from + at}) {
 			return false
 		}
@@ -126,7 +127,7 @@ const minLength = 5
 
 func wordClass(w string) Class {
 	if len(w) < minLength {
-		if len(w) == 4 && isDigits(w) {
+		if len(w) == 4 && AllDigits(w) {
 			return Number
 		}
 		return 0
@@ -178,38 +179,22 @@ func pathTail(run string) (at int, ok bool) {
 	return before + 1, true
 }
 
-func hasLetter(s string) bool {
-	for i := range len(s) {
-		if letter(s[i]) {
-			return true
-		}
-	}
-	return false
-}
+func hasLetter(s string) bool { return strings.ContainsFunc(s, letter) }
 
+// The forms of tokens that are rare enough for a regular expression.
+var (
+	// urlForm ends with a character that ends no sentence.
+	urlForm  = Pattern(`^https?://[!#-&*-;=?-Z_a-z~]*[#-&+\-/-9=@-Za-z~]`)
+	uuidForm = Pattern(`^[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
+	refForm  = Pattern(`^[A-Z]{2,10}-[0-9]+$`)
+)
+
+// urlAt returns the length of the URL that s begins with, or 0.
 func urlAt(s string) int {
-	if len(s) < 9 || s[0] != 'h' || !strings.HasPrefix(s, "http") {
+	if len(s) < 9 || !strings.HasPrefix(s, "http") {
 		return 0
 	}
-	n := len("http")
-	if s[n] == 's' {
-		n++
-	}
-	if !strings.HasPrefix(s[n:], "://") {
-		return 0
-	}
-	n += 3
-	start := n
-	for n < len(s) && s[n] > ' ' && s[n] < 0x7f && strings.IndexByte("\"'`<>()[]{}|\\^", s[n]) < 0 {
-		n++
-	}
-	for n > start && strings.IndexByte(".,;:!?*_", s[n-1]) >= 0 {
-		n--
-	}
-	if n == start {
-		return 0
-	}
-	return n
+	return len(urlForm().FindString(s))
 }
 
 func trimURL(u string) string {
@@ -219,80 +204,31 @@ func trimURL(u string) string {
 	return strings.TrimSuffix(u, "/")
 }
 
-func digitsAt(s string, i int) int {
-	n := 0
-	for i+n < len(s) && s[i+n] >= '0' && s[i+n] <= '9' {
-		n++
-	}
-	return n
-}
-
 func knownFile(run string) bool {
 	dot := strings.LastIndexByte(run, '.')
 	return dot > 0 && len(run)-dot-1 <= 10 && extension()[run[dot+1:]] && hasLetter(run[:dot])
 }
 
-func isUUID(w string) bool {
-	if len(w) != 36 {
-		return false
-	}
-	for i := range len(w) {
-		if i == 8 || i == 13 || i == 18 || i == 23 {
-			if w[i] != '-' {
-				return false
-			}
-		} else if charOf[w[i]]&isHex == 0 {
-			return false
-		}
-	}
-	return true
-}
-
-// isRef matches ABC-123.
-func isRef(w string) bool {
-	dash := strings.IndexByte(w, '-')
-	if dash < 2 || dash > 10 || dash == len(w)-1 || !isDigits(w[dash+1:]) {
-		return false
-	}
-	for i := range dash {
-		if w[i] < 'A' || w[i] > 'Z' {
-			return false
-		}
-	}
-	return true
-}
-
 // dotted matches 1.2.3, v1.2 and 0.5.
 func dotted(w string) bool {
-	if w[0] == 'v' {
-		w = w[1:]
-	}
-	dots := 0
-	for i := range len(w) {
-		if w[i] == '.' {
-			dots++
-		} else if w[i] < '0' || w[i] > '9' {
-			return false
-		}
-	}
-	return dots > 0 && w[0] != '.'
+	w = strings.TrimPrefix(w, "v")
+	return w[0] != '.' && strings.IndexByte(w, '.') > 0 && strings.Trim(w, digits+".") == ""
 }
 
-func plainFlag(s string) bool {
-	for i := range len(s) {
-		if c := s[i]; !letter(c) && c != '-' && charOf[c]&isDigit == 0 {
-			return false
-		}
-	}
-	return true
-}
+const digits = "0123456789"
 
-// parts yields the parts of s between separators and where they begin.
-func parts(s string, sep byte) iter.Seq2[string, int] {
+// AllDigits reports whether s is a whole number without a sign.
+func AllDigits(s string) bool { return s != "" && strings.Trim(s, digits) == "" }
+
+// noFlag matches what no flag has behind its dashes.
+func noFlag(c rune) bool { return c == '_' || c != '-' && charOf[c]&inWord == 0 }
+
+// runs yields the runs of characters of a kind in s, and where they begin.
+func runs(s string, kind uint8) iter.Seq2[string, int] {
 	return func(yield func(string, int) bool) {
 		from := 0
 		for i := 0; i <= len(s); i++ {
-			if i == len(s) || s[i] == sep {
+			if i == len(s) || charOf[s[i]]&kind == 0 {
 				if i > from && !yield(s[from:i], from) {
 					return
 				}
@@ -302,26 +238,12 @@ func parts(s string, sep byte) iter.Seq2[string, int] {
 	}
 }
 
-// words yields the runs of letters, digits and underscores.
-func words(s string) iter.Seq2[string, int] {
-	return func(yield func(string, int) bool) {
-		from := 0
-		for i := 0; i <= len(s); i++ {
-			if i == len(s) || charOf[s[i]]&inWord == 0 {
-				if i > from && !yield(s[from:i], from) {
-					return
-				}
-				from = i + 1
-			}
-		}
-	}
-}
-
-func letter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
+func letter(c rune) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
 const (
 	inToken = 1 << iota
 	inWord
+	inPart // of a path
 	isDigit
 	isHex
 	notPlain // a sign, a digit, an underscore or a capital
@@ -330,8 +252,8 @@ const (
 var charOf = func() (t [256]uint8) {
 	for c := range 256 {
 		switch {
-		case letter(byte(c)) || c == '_':
-			t[c] = inToken | inWord
+		case letter(rune(c)) || c == '_':
+			t[c] = inToken | inWord | inPart
 			if l := c | 0x20; l >= 'a' && l <= 'f' {
 				t[c] |= isHex
 			}
@@ -339,11 +261,12 @@ var charOf = func() (t [256]uint8) {
 				t[c] |= notPlain
 			}
 		case c >= '0' && c <= '9':
-			t[c] = inToken | inWord | isDigit | isHex | notPlain
+			t[c] = inToken | inWord | inPart | isDigit | isHex | notPlain
 		case strings.IndexByte("./-@~", byte(c)) >= 0:
-			t[c] = inToken | notPlain
+			t[c] = inToken | inPart | notPlain
 		}
 	}
+	t['/'] &^= inPart
 	return t
 }()
 

@@ -24,9 +24,7 @@ func Sentences(s string) []string {
 		switch r {
 		case '\n', '\r', '\u2028', '\u2029':
 		case '。', '！', '？':
-			for i < len(s) && closing(s[i:]) > 0 {
-				i += closing(s[i:])
-			}
+			i = len(s) - len(strings.TrimLeft(s[i:], "。！？”’）)」』\"'"))
 		case '`':
 			end := strings.IndexAny(s[i:], "`\n\r")
 			inCode = !inCode && end >= 0 && s[i+end] == '`'
@@ -48,15 +46,6 @@ func Sentences(s string) []string {
 	return out
 }
 
-// closing returns the length of a closing mark at the beginning of s, or 0.
-func closing(s string) int {
-	r, size := utf8.DecodeRuneInString(s)
-	if strings.ContainsRune("。！？”’）)」』\"'", r) {
-		return size
-	}
-	return 0
-}
-
 // sentenceEnd reports whether the mark that ends before is the end of a
 // sentence that after goes on from.
 func sentenceEnd(before, after string) bool {
@@ -68,18 +57,9 @@ func sentenceEnd(before, after string) bool {
 		return false
 	}
 	word := before[strings.LastIndexAny(before, " \t\n")+1:]
-	if rest := strings.TrimRight(word, ".)"); len(rest) > 0 && isDigits(rest) {
+	if AllDigits(strings.TrimRight(word, ".)")) {
 		return false // "1. first"
 	}
 	next, _ := utf8.DecodeRuneInString(strings.TrimLeft(after, " \t"))
 	return !unicode.IsLower(next)
-}
-
-func isDigits(s string) bool {
-	for i := range len(s) {
-		if s[i] < '0' || s[i] > '9' {
-			return false
-		}
-	}
-	return true
 }

@@ -14,7 +14,7 @@ var colour = Pattern(`\x1b\[[0-9;]*[mK]`)
 // not see: a text must not say to a person something else than to a model. What
 // controls a terminal or the direction of writing is spelled out.
 func Visible(s string) string {
-	if printableASCII(s) {
+	if !strings.ContainsFunc(s, func(c rune) bool { return c < 0x20 && c != '\n' && c != '\t' || c >= 0x7f }) {
 		return s
 	}
 	s = strings.ToValidUTF8(s, "\uFFFD")
@@ -45,24 +45,10 @@ func Visible(s string) string {
 	return b.String()
 }
 
-// printableASCII reports whether s is ASCII without control characters but tab and newline.
-func printableASCII(s string) bool {
-	for i := range len(s) {
-		if c := s[i]; c < 0x20 && c != '\n' && c != '\t' || c >= 0x7f {
-			return false
-		}
-	}
-	return true
-}
-
 // hides reports whether a character turns others around, or is one that no one sees.
 func hides(r rune) bool {
-	switch {
-	case r >= 0x80 && r <= 0x9f, // C1 controls
-		r >= 0x202A && r <= 0x202E, r >= 0x2066 && r <= 0x2069, // direction
-		r >= 0xE0000 && r <= 0xE0FFF,                   // tags, selectors
-		r&0xFFFE == 0xFFFE, r >= 0xFDD0 && r <= 0xFDEF: // no characters
-		return true
-	}
-	return false
+	return r >= 0x80 && r <= 0x9f || // C1 controls
+		r >= 0x202A && r <= 0x202E || r >= 0x2066 && r <= 0x2069 || // direction
+		r >= 0xE0000 && r <= 0xE0FFF || // tags, selectors
+		r&0xFFFE == 0xFFFE || r >= 0xFDD0 && r <= 0xFDEF // no characters
 }
