@@ -243,14 +243,6 @@ type builder struct {
 	said    spoken
 }
 
-func (p *planner) newBuilder(budget int64) *builder {
-	p.builds++
-	return &builder{
-		p: p, left: budget, headed: map[string]bool{}, parts: map[kind]bool{}, build: p.builds,
-		missing: slices.Repeat([]float64{1}, len(p.weights)),
-	}
-}
-
 // tokens returns what a text costs that is asked for often.
 func (p *planner) tokens(s string) int64 { return kept(p.costs, s, p.in.Counter.Text) }
 
@@ -370,7 +362,11 @@ func (b *builder) takeAll(pieces []piece, shares ...*int64) (rest []piece) {
 // build takes pieces by importance. What must stay and what is asked for first comes
 // first, each within its share; everything else competes for what is left.
 func (p *planner) build(budget int64) []piece {
-	b := p.newBuilder(budget)
+	p.builds++
+	b := &builder{
+		p: p, left: budget, headed: map[string]bool{}, parts: map[kind]bool{}, build: p.builds,
+		missing: slices.Repeat([]float64{1}, len(p.weights)),
+	}
 	part := func(percent int64) *int64 { return new(budget * percent / 100) }
 	p.found, p.offered = 0, map[kind]int{}
 	user := p.quoteBudget(budget)

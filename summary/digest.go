@@ -25,17 +25,14 @@ type digest struct {
 	turns []turn
 	last  turn // of turns, if there are any
 
-	prev     *Document // the earlier summary, where it is in our form
-	foreign  string    // the earlier summary, where it is not
-	fromText bool      // facts of the earlier summary are known from its text alone
+	prev    *Document // the earlier summary, where it is in our form
+	foreign string    // the earlier summary, where it is not
 
 	names   *names
 	kept    []*facts // of the messages that stay
 	known   []*facts // of the earlier summary
 	profile Chosen
 	words   *phrases
-
-	failed map[string]bool // entries of results of commands that failed
 }
 
 // msg is a message with what its tool calls and results belong to.
@@ -58,7 +55,7 @@ type turn struct {
 
 func newDigest(in *Input, cache *Cache) *digest {
 	items := slices.Concat(in.Items, in.Prefix)
-	d := &digest{in: in, refs: newRefs(items), names: cache.names, index: map[string]int{}, failed: map[string]bool{}}
+	d := &digest{in: in, refs: newRefs(items), names: cache.names, index: map[string]int{}}
 	look := cache.lookup(in.Cwd, in.Instructions)
 	previous, details := in.Previous, in.PreviousDetails
 	calls := calls{}
@@ -118,16 +115,10 @@ func newDigest(in *Input, cache *Cache) *digest {
 	} else {
 		d.led = d.readLedger(previous, details)
 	}
-	for _, c := range d.led.Commands {
-		if c.Status == ledger.StatusFailed && c.Entry != "" {
-			d.failed[c.Entry] = true
-		}
-	}
-	d.fromText = previous != "" && len(d.led.Commands) == 0
 	d.profile = d.chooseProfile()
 	d.findUsers()
 	d.findTurns()
-	d.words = d.language()
+	d.words = &languages[languageOf(d.users)]
 	return d
 }
 
@@ -243,8 +234,11 @@ func (d *digest) findTurns() {
 			cur = turn{ask: Quote{Ref: m.ref, Text: m.text}, from: i + 1}
 		}
 	}
-	ended := d.followed()
-	if n := len(d.msgs); len(d.in.Kept) == 0 && n > 0 {
+	ended := false
+	if len(d.in.Kept) > 0 {
+		next := d.in.Kept[0].Message
+		ended = next != nil && next.StartsTurn()
+	} else if n := len(d.msgs); n > 0 {
 		last := d.msgs[n-1]
 		ended = last.Role == message.RoleAssistant && len(last.ToolCalls()) == 0
 	}

@@ -136,18 +136,16 @@ func (m *msg) document(cwd string) string {
 
 // holdsName reports whether a name stands in a text and is no part of a longer one.
 func holdsName(s, name string) bool {
-	for at := strings.Index(s, name); at >= 0; {
-		end := at + len(name)
+	for end := 0; ; {
+		at := strings.Index(s[end:], name) + end
+		if at < end {
+			return false
+		}
+		end = at + len(name)
 		if (at == 0 || !letterOrDigit(rune(s[at-1]))) && (end == len(s) || !letterOrDigit(rune(s[end]))) {
 			return true
 		}
-		k := strings.Index(s[end:], name)
-		if k < 0 {
-			break
-		}
-		at = end + k
 	}
-	return false
 }
 
 // documentTypes are the extensions of documents.

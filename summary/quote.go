@@ -148,7 +148,7 @@ func (p *planner) shorten(m piece, n int) Quote {
 func joinParts(q Quote, parts []quotePart) Quote {
 	q.Text, q.Gaps = "", nil
 	gap := 0
-	for _, p := range parts {
+	for _, p := range append(parts, quotePart{taken: true}) {
 		if !p.taken {
 			if gap == 0 {
 				gap += trimLast(&q)
@@ -161,9 +161,6 @@ func joinParts(q Quote, parts []quotePart) Quote {
 			gap = 0
 		}
 		*q.last() += p.text
-	}
-	if gap > 0 {
-		q.Gaps = append(q.Gaps, Gap{Omitted: gap})
 	}
 	return q
 }

@@ -481,7 +481,7 @@ func (d *digest) inProgress() []Line {
 	failed := ""
 	if i := d.lastIn(d.last, (*msg).ran); call == "" && i >= 0 {
 		m := &d.msgs[i]
-		if call, ref = m.op.Command, m.ref; m.IsError || d.failed[m.id] {
+		if call, ref = m.op.Command, m.ref; m.IsError || slices.ContainsFunc(d.led.Commands, func(c ledger.Command) bool { return c.Status == ledger.StatusFailed && d.place(c.Entry) == i }) {
 			failed = d.words.failed
 		} else if ledger.Looks(call) {
 			call = "" // it says nothing of the state
@@ -549,11 +549,6 @@ func (d *digest) lastIn(t turn, fits func(*msg) bool) int {
 		}
 	}
 	return -1
-}
-
-// followed reports whether what is kept begins with a new request.
-func (d *digest) followed() bool {
-	return len(d.in.Kept) > 0 && d.in.Kept[0].Message != nil && d.in.Kept[0].Message.StartsTurn()
 }
 
 // lastReport returns the first words of the last answer of the last turn that says something, if it
@@ -648,7 +643,7 @@ func (d *digest) failing() []piece {
 		}
 		out = append(out, d.statement(kindBlocked, d.line(t, f.Entry), -len(out)))
 	}
-	if d.fromText {
+	if len(d.led.Commands) == 0 { // the earlier summary is known from its text alone
 		for _, l := range d.before().Blocked {
 			out = append(out, d.statement(kindBlocked, l, -1000))
 		}

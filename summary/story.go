@@ -14,17 +14,16 @@ import (
 
 // What a statement of the story is worth, beside its age: what is worth most is told first.
 const (
-	reportWorth   = 4.0 // of the answer that ends a turn
-	leadWorth     = 3.0 // more, of its first sentence
-	shortSaid     = 60  // bytes of a sentence of a report that is joined with the next one
-	nextToLead    = .75 // that much of it, of each sentence after
-	causeWorth    = 2.5
-	resultWorth   = 1.2 // says that something is so now
-	remarkWorth   = .3
-	sentenceWords = 4   // an item of a list has less
-	changeWorth   = 2.5 // files that were changed
-	ranWorth      = 1.0 // a command that ran
-	failureWorth  = 1.5 // one that failed
+	reportWorth  = 4.0 // of the answer that ends a turn
+	leadWorth    = 3.0 // more, of its first sentence
+	shortSaid    = 60  // bytes of a sentence of a report that is joined with the next one
+	nextToLead   = .75 // that much of it, of each sentence after
+	causeWorth   = 2.5
+	resultWorth  = 1.2 // says that something is so now
+	remarkWorth  = .3
+	changeWorth  = 2.5 // files that were changed
+	ranWorth     = 1.0 // a command that ran
+	failureWorth = 1.5 // one that failed
 
 	wordWeight = .15 // of a word that is no identifier
 )
@@ -222,7 +221,7 @@ func (d *digest) changes(t turn) string {
 		return ""
 	}
 	for i, p := range paths {
-		paths[i] = pathEnd(p)
+		paths[i] = strings.Join(latest(strings.Split(p, "/")), "/")
 		if what[p] != nil {
 			paths[i] += " (" + strings.Join(latest(what[p]), ", ") + ")"
 		}
@@ -252,16 +251,6 @@ func (d *digest) edited(from, to int) (paths []string, what map[string][]string)
 
 // latest returns the last two.
 func latest(what []string) []string { return what[max(0, len(what)-2):] }
-
-// pathEnd returns the last two parts of a path.
-func pathEnd(p string) string {
-	if k := strings.LastIndexByte(p, '/'); k > 0 {
-		if k = strings.LastIndexByte(p[:k], '/'); k >= 0 {
-			return p[k+1:]
-		}
-	}
-	return p
-}
 
 // fileLists offers the files of the ledger, the last touched first.
 func (d *digest) fileLists() (changed, read, shell []piece) {

@@ -3,6 +3,7 @@ package summary
 import (
 	"bytes"
 	"math/bits"
+	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -209,19 +210,11 @@ func languageOf(users []Quote) int {
 	return best
 }
 
-// language returns the phrases for the user's language.
-func (d *digest) language() *phrases {
-	return &languages[languageOf(d.users)]
-}
-
 // isLatest reports whether a line of the Goal section is about the current request.
 func isLatest(s string) bool {
-	for _, l := range languages {
-		if strings.HasPrefix(s, l.current) || strings.HasPrefix(s, l.latest) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(languages, func(l phrases) bool {
+		return strings.HasPrefix(s, l.current) || strings.HasPrefix(s, l.latest)
+	})
 }
 
 // withoutFirst takes away what stands before the first request.
