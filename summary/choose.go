@@ -84,7 +84,6 @@ type planner struct {
 	userShare  int64
 	quoteParts map[int][]quotePart // by the order of the message
 
-	goal                                        func(tokens int64) []piece
 	rules, decided, done, active, failing, next []piece
 	changed, read, shell                        []piece
 	deleted                                     []piece // where many files were changed, else among them
@@ -112,7 +111,6 @@ func newPlanner(ctx context.Context, in *Input, cache *Cache) (*planner, error) 
 		p.weights = d.weights()
 		return p, nil
 	}
-	p.goal = d.goal
 	p.story, p.sources, p.named = d.story(), sources, d.named()
 	p.decided = d.decisions()
 	p.rules, p.done = d.rules(), d.done()
@@ -186,7 +184,7 @@ func (d *digest) sources(ctx context.Context) ([]piece, error) {
 		}
 		out = append(out, p)
 	}
-	if d.prev != nil || d.foreign != "" {
+	if d.merged || d.foreign != "" {
 		x := newExtractor(d.names, d.in.Cwd, d.in.Instructions)
 		x.begin()
 		add := func(l Line) {
@@ -197,7 +195,7 @@ func (d *digest) sources(ctx context.Context) ([]piece, error) {
 				take(-1, l.Ref, f, chosenBefore)
 			}
 		}
-		for _, l := range d.before().Context {
+		for _, l := range d.prev.Context {
 			add(l)
 		}
 		for _, st := range text.Statements(text.OutsideFences(d.foreign)) {
@@ -385,8 +383,8 @@ func (p *planner) build(budget int64) []piece {
 	}
 	story := new(*briefing * p.d.profile.story() / 100)
 	before := new(*briefing * beforeStory / 100)
-	if p.goal != nil {
-		b.takeAll(p.goal(budget*goalShare/100), part(2*goalShare), briefing, before)
+	if p.in.Written == nil {
+		b.takeAll(p.d.goal(budget*goalShare/100), part(2*goalShare), briefing, before)
 	}
 	b.take(piece{kind: kindNote, line: Line{Text: p.d.words.note}})
 	var later []piece
@@ -660,7 +658,7 @@ func (p *planner) output(pieces []piece) Output {
 			c.LinesKept++
 		}
 	}
-	if p.d.prev != nil {
+	if p.d.merged {
 		c.Previous = "merged"
 	} else if p.d.foreign != "" {
 		c.Previous = "text"

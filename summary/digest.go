@@ -1,6 +1,7 @@
 package summary
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -25,8 +26,9 @@ type digest struct {
 	turns []turn
 	last  turn // of turns, if there are any
 
-	prev    *Document // the earlier summary, where it is in our form
-	foreign string    // the earlier summary, where it is not
+	prev    Document // the earlier summary, where it is in our form
+	merged  bool     // it is
+	foreign string   // the earlier summary, where it is not
 
 	names   *names
 	kept    []*facts // of the messages that stay
@@ -102,8 +104,7 @@ func newDigest(in *Input, cache *Cache) *digest {
 	previous = redact.Text(previous)
 	if text := withoutFileBlocks(previous); strings.TrimSpace(text) != "" {
 		if doc, ok := Parse(text); ok {
-			u := doc.Unfold()
-			if d.prev = &u; u.Earlier == doc.Given {
+			if d.prev, d.merged = doc.Unfold(), true; d.prev.Earlier == doc.Given {
 				d.foreign = strings.TrimSpace(doc.Given)
 			}
 		} else {
@@ -155,7 +156,7 @@ func (d *digest) readLedger(previous string, details []byte) ledger.Ledger {
 		earlier := message.Message{Role: message.RoleCompactionSummary, Summary: previous, Details: details}
 		r.Add([]session.Item{{Message: &earlier}})
 	}
-	if d.prev != nil && jsonx.Get(details, "clew") == nil {
+	if jsonx.Get(details, "clew") == nil {
 		r.Merge(d.prev.facts())
 	}
 	r.Add(slices.DeleteFunc(slices.Concat(d.in.Items, d.in.Prefix), func(it session.Item) bool {
@@ -200,7 +201,7 @@ func withoutFileBlocks(s string) string {
 
 func (d *digest) findUsers() {
 	earlier := d.in.Earlier
-	if earlier == nil && d.prev != nil {
+	if earlier == nil {
 		earlier = d.prev.Quotes
 	}
 	refs := map[string][]string{} // of the earlier messages, by their text
@@ -310,39 +311,26 @@ func (d *digest) weights() []float64 {
 			uses[u.id].kept = true
 		}
 	}
+	kinds := map[text.Class]float64{
+		text.Number: asNumber, text.Hash: asNumber, text.UUID: asNumber, text.Flag: asFlag, text.Ref: asFlag,
+	}
+	if d.profile.KeepReferences {
+		kinds[text.Ref], kinds[text.URL] = 1, asReference
+	}
 	out := make([]float64, len(uses))
 	for n, u := range uses {
 		w := math.Pow(u.agent, usesPower) + worldUse*math.Pow(u.world, usesPower)
-		if u.messages == 1 {
-			w *= onlyOnce
-		}
-		if u.agent == 0 {
-			w *= neverByAgent
-		}
-		if u.user {
-			w *= byUser
-		}
-		if u.kept {
-			w *= keptAnyway
-		}
-		switch d.names.class[n] {
-		case wordClass:
-			w = wordWeight
-		case text.Number, text.Hash, text.UUID:
-			w *= asNumber
-		case text.Ref:
-			if !d.profile.KeepReferences {
-				w *= asFlag
+		for _, f := range []struct {
+			is bool
+			by float64
+		}{{u.messages == 1, onlyOnce}, {u.agent == 0, neverByAgent}, {u.user, byUser}, {u.kept, keptAnyway}} {
+			if f.is {
+				w *= f.by
 			}
-		case text.Flag:
-			w *= asFlag
-		case text.URL:
-			if d.profile.KeepReferences {
-				w *= asReference
-			}
-		default:
 		}
-		out[n] = w
+		if out[n] = w * cmp.Or(kinds[d.names.class[n]], 1); d.names.class[n] == wordClass {
+			out[n] = wordWeight
+		}
 	}
 	return out
 }

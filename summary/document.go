@@ -274,7 +274,7 @@ func leadsOver(s string) bool {
 // at most limit tokens. What is cut off may come back as excerpts.
 func (d *digest) earlier(limit int64, b *builder) []piece {
 	t := d.foreign
-	if t == "" && d.prev != nil {
+	if t == "" {
 		t, limit = d.prev.Earlier, limit/2
 	}
 	if t == "" {

@@ -429,15 +429,12 @@ func unwrapped(lines iter.Seq[string]) iter.Seq[string] {
 		open := ""
 		for line := range lines {
 			t := strings.TrimSpace(line)
-			if open != "" {
-				if t != "" && t[0] >= 'a' && t[0] <= 'z' && len(open)+len(t) < maxLine && strings.Contains(t, " ") {
-					line = open + " " + t
-				} else if !yield(open) {
-					return
-				}
-				open = ""
+			if open != "" && t != "" && t[0] >= 'a' && t[0] <= 'z' && len(open)+len(t) < maxLine && strings.Contains(t, " ") {
+				line = open + " " + t
+			} else if open != "" && !yield(open) {
+				return
 			}
-			if wraps(line) {
+			if open = ""; wraps(line) {
 				open = line
 			} else if !yield(line) {
 				return

@@ -34,14 +34,6 @@ func (d *digest) statement(k kind, l Line, order int) piece {
 	return piece{kind: k, line: l, order: order, ids: d.idsIn(l.Text), sure: withWords}
 }
 
-// before returns the earlier summary, an empty one where there is none in our form.
-func (d *digest) before() *Document {
-	if d.prev == nil {
-		return &Document{}
-	}
-	return d.prev
-}
-
 // line makes a line of an entry.
 func (d *digest) line(s, entry string) Line { return Line{Text: s, Ref: d.refs.of(entry)} }
 
@@ -118,7 +110,7 @@ func (d *digest) latest() string {
 // firstGoal returns the request that the session began with: as an earlier
 // summary has it, as the ledger remembers it, or the first there is.
 func (d *digest) firstGoal() (Line, bool) {
-	if goal := d.before().Goal; len(goal) > 0 && !isLatest(goal[0].Text) {
+	if goal := d.prev.Goal; len(goal) > 0 && !isLatest(goal[0].Text) {
 		l := goal[0]
 		for _, more := range goal[1:] { // a model may have written several lines
 			if !isLatest(more.Text) {
@@ -289,7 +281,7 @@ func (d *digest) rules() []piece {
 		seen[key] = len(all)
 		all = append(all, l)
 	}
-	for _, l := range d.before().Constraints {
+	for _, l := range d.prev.Constraints {
 		add(l)
 	}
 	isAsked := d.askedFor()
@@ -365,7 +357,7 @@ func (d *digest) done() []piece {
 		out[len(out)-1-i].order = 10 * len(d.msgs) // it is so now
 	}
 	slices.SortStableFunc(out, func(a, b piece) int { return cmp.Compare(b.order, a.order) })
-	for i, l := range slices.Backward(d.before().Done) {
+	for i, l := range slices.Backward(d.prev.Done) {
 		if !d.told(l.Text) {
 			out = append(out, d.statement(kindDone, l, 10*(i-len(d.prev.Done))))
 		}
@@ -644,7 +636,7 @@ func (d *digest) failing() []piece {
 		out = append(out, d.statement(kindBlocked, d.line(t, f.Entry), -len(out)))
 	}
 	if len(d.led.Commands) == 0 { // the earlier summary is known from its text alone
-		for _, l := range d.before().Blocked {
+		for _, l := range d.prev.Blocked {
 			out = append(out, d.statement(kindBlocked, l, -1000))
 		}
 	}
@@ -685,7 +677,7 @@ func (d *digest) next() []Line {
 		}
 	}
 	if len(d.msgs) > 0 && d.last.ask.Text == "" {
-		out = d.before().Next
+		out = d.prev.Next
 	}
 	return out
 }
@@ -740,7 +732,7 @@ func (d *digest) decisions() []piece {
 		p.worth = float64(min(st.Weight, userChose)) * d.age(i)
 		all = append(all, p)
 	}
-	for i, l := range d.before().Decisions {
+	for i, l := range d.prev.Decisions {
 		if key := strings.ToLower(l.Text); !seen[key] {
 			seen[key] = true
 			p := d.statement(kindDecisions, l, i-len(d.prev.Decisions))

@@ -37,7 +37,7 @@ func (d *digest) age(at int) float64 {
 // was tried and failed.
 func (d *digest) story() []piece {
 	var out []piece
-	for i, l := range d.before().Story {
+	for i, l := range d.prev.Story {
 		if d.ranAgain(l.Text) {
 			continue // how it came out then is history
 		}
@@ -256,7 +256,7 @@ func latest(what []string) []string { return what[max(0, len(what)-2):] }
 func (d *digest) fileLists() (changed, read, shell []piece) {
 	strong := map[string]bool{}
 	notes := map[string]string{}
-	for _, f := range []FileList{d.before().Files.Modified, d.before().Files.Created} {
+	for _, f := range []FileList{d.prev.Files.Modified, d.prev.Files.Created} {
 		for i, p := range f.Paths {
 			notes[p] = f.note(i)
 		}

@@ -217,15 +217,11 @@ func (r *run) previous() (summary.Document, []session.Item) {
 		items = append(items, it)
 	}
 	if d, ok := summary.Parse(text); ok {
-		return written(d.Unfold()), items
+		d = d.Unfold()
+		d.Quotes, d.Pins, d.Files, d.Note, d.Given = nil, nil, summary.Files{}, "", ""
+		return d, items
 	}
 	return summary.Document{Earlier: text}, items
-}
-
-// written is what of a document the model writes.
-func written(d summary.Document) summary.Document {
-	d.Quotes, d.Pins, d.Files, d.Note, d.Given = nil, nil, summary.Files{}, "", ""
-	return d
 }
 
 // spoken leaves out what no model is told.
