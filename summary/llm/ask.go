@@ -99,8 +99,7 @@ func (r *run) request(q question, complaint string, room int64) *model.Request {
 	return &model.Request{
 		System:    system,
 		Messages:  []*message.Message{message.User(b.String(), time.Time{})},
-		MaxOutput: r.maxOutput(room), Reasoning: r.s.cfg.Reasoning, ReasoningBudget: r.s.cfg.ReasoningBudget,
-		Attempts: r.in.Tries,
+		MaxOutput: r.maxOutput(room), Attempts: r.in.Tries,
 	}
 }
 

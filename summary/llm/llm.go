@@ -7,9 +7,8 @@
 // The model writes the sections; code adds what it vouches for itself: the user's
 // words, pins, files, failing checks, open todos. An answer is taken only if it is
 // complete, is a summary, names nothing that is not in the conversation, and is
-// smaller than what it replaces; see Config for what happens otherwise. The last
-// resort is the deterministic summarizer, so a summary always comes about, unless
-// the caller gives up.
+// smaller than what it replaces. Otherwise the deterministic summarizer makes the
+// summary, so one always comes about, unless the caller gives up.
 //
 // The conversation is given as data: every line of it is marked, so that nothing
 // that was said or printed can pass for a turn or for an instruction of ours.
@@ -32,34 +31,16 @@ import (
 type Config struct {
 	// Model writes the summaries. A cheaper one than that of the conversation does.
 	Model model.Model
-	// Next is asked when the model gives nothing that can be taken. The last resort is
-	// summary.Deterministic in any case.
-	Next summary.Summarizer
 	// Extend asks the conversation's own model instead, where that costs less.
 	Extend *Extend
-
-	// Reasoning and ReasoningBudget are those of the requests; the room for
-	// reasoning comes on top of that for the summary.
-	Reasoning       model.Reasoning
-	ReasoningBudget int64
-
-	// MaxInput is the most that one request may hold of the conversation, in
-	// tokens. A longer one is summarized part by part. Default: what the model's
-	// window leaves, less a tenth; 100,000 when the window is not known.
-	MaxInput int64
-	// MaxCalls bounds the calls for one summary, repairs included. Default: 24.
-	MaxCalls int
-	// ResultBytes is how much of a tool result or of arguments the model is given, a
-	// third of it from the end. Default: 4,000.
-	ResultBytes int
 }
 
-// The defaults of a Config.
-const (
-	DefaultMaxCalls    = 24
-	DefaultResultBytes = 4_000
+// MaxCalls bounds the calls for one summary, repairs included.
+const MaxCalls = 24
 
-	briefingShare = 85 // percent of the budget: readers got more from a model's words than from as many sources
+const (
+	resultBytes   = 4_000 // of a tool result or of arguments that the model is given
+	briefingShare = 85    // percent of the budget: readers got more from a model's words than from as many sources
 	unknownInput  = 100_000
 	minInput      = 1_000 // below it no part of a conversation makes sense
 )
@@ -69,6 +50,9 @@ const (
 type Summarizer struct {
 	cfg    Config
 	branch bool
+	// maxInput is the most that one request may hold of the conversation, in tokens: what the
+	// model's window leaves, less a tenth. A longer one is summarized part by part.
+	maxInput int64
 }
 
 // ErrNoModel is returned by New when Config.Model is missing.
@@ -83,21 +67,14 @@ func New(cfg Config) (*Summarizer, error) {
 	if cfg.Extend != nil && (cfg.Extend.Model == nil || cfg.Extend.Request == nil) {
 		return nil, errors.New("llm: Config.Extend needs the model of the conversation and a way to its next request")
 	}
-	if cfg.MaxInput < 0 || cfg.MaxCalls < 0 || cfg.ResultBytes < 0 || cfg.ReasoningBudget < 0 {
-		return nil, errors.New("llm: MaxInput, MaxCalls, ResultBytes and ReasoningBudget must not be negative")
+	info, maxInput := cfg.Model.Info(), int64(unknownInput)
+	if info.Window > 0 {
+		maxInput = info.Usable(8_192) * 9 / 10
 	}
-	cfg.MaxCalls, cfg.ResultBytes = cmp.Or(cfg.MaxCalls, DefaultMaxCalls), cmp.Or(cfg.ResultBytes, DefaultResultBytes)
-	info := cfg.Model.Info()
-	if cfg.MaxInput == 0 {
-		cfg.MaxInput = unknownInput
-		if info.Window > 0 {
-			cfg.MaxInput = info.Usable(8_192+cfg.ReasoningBudget) * 9 / 10
-		}
+	if maxInput < minInput {
+		return nil, fmt.Errorf("llm: %s/%s has a window of %d tokens, which leaves %d for a conversation; use a model with a larger one", info.Provider, info.Model, info.Window, maxInput)
 	}
-	if cfg.MaxInput < minInput {
-		return nil, fmt.Errorf("llm: %s/%s has a window of %d tokens, which leaves %d for a conversation; use a model with a larger one", info.Provider, info.Model, info.Window, cfg.MaxInput)
-	}
-	return &Summarizer{cfg: cfg}, nil
+	return &Summarizer{cfg: cfg, maxInput: maxInput}, nil
 }
 
 // Name implements summary.Summarizer: provider and model.
@@ -125,7 +102,7 @@ func (s *Summarizer) Summarize(ctx context.Context, in summary.Input) (summary.O
 		return facts, err
 	}
 	r := &run{
-		s: s, in: &in, facts: facts.Document, strategy: facts.Profile, calls: s.cfg.MaxCalls, maxInput: s.cfg.MaxInput,
+		s: s, in: &in, facts: facts.Document, strategy: facts.Profile, calls: MaxCalls, maxInput: s.maxInput,
 	}
 	out, err := r.summarize(ctx)
 	if err == nil {
@@ -134,19 +111,11 @@ func (s *Summarizer) Summarize(ctx context.Context, in summary.Input) (summary.O
 	} else {
 		r.reject(err)
 		out = facts
-		if s.cfg.Next != nil && ctx.Err() == nil {
-			if next, err := s.cfg.Next.Summarize(ctx, in); err == nil {
-				out = next
-			} else {
-				r.reject(fmt.Errorf("%s: %w", s.cfg.Next.Name(), err))
-			}
-		}
 	}
 	if ctx.Err() != nil {
 		return summary.Output{}, ctx.Err()
 	}
-	out.Usage = addUsage(out.Usage, r.usage)
-	out.Rejected = append(r.rejected, out.Rejected...)
+	out.Usage, out.Rejected = r.usage, r.rejected
 	return out, nil
 }
 
@@ -282,7 +251,7 @@ func (r *run) take(items []session.Item) (int, string) {
 	text := ""
 	cost := int64(0)
 	for i := range items {
-		one := Transcript(items[i:i+1], r.s.cfg.ResultBytes)
+		one := Transcript(items[i:i+1], resultBytes)
 		c := r.in.Counter.Text(one)
 		if i == 0 && c > r.maxInput { // one message alone: its middle goes
 			keep := int(float64(len(one)) * float64(r.maxInput) / float64(c) * 0.9)

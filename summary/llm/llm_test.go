@@ -350,7 +350,7 @@ func TestTooLargeForTheModel(t *testing.T) {
 		t.Error(out.Summarizer, out.Rejected)
 	}
 	m = &scripted{answers: []answer{over}}
-	if out := summarize(t, m, in); out.Summarizer != "deterministic" || len(m.asked) > llm.DefaultMaxCalls {
+	if out := summarize(t, m, in); out.Summarizer != "deterministic" || len(m.asked) > llm.MaxCalls {
 		t.Error(out.Summarizer, len(m.asked))
 	}
 	// One message alone is larger than the window.
@@ -567,9 +567,8 @@ func TestCancel(t *testing.T) {
 
 func TestNew(t *testing.T) {
 	for want, cfg := range map[string]llm.Config{
-		"Model is nil":         {},
-		"must not be negative": {Model: &scripted{}, MaxCalls: -1},
-		"a larger one":         {Model: &scripted{window: 2_000}},
+		"Model is nil": {},
+		"a larger one": {Model: &scripted{window: 2_000}},
 	} {
 		if _, err := llm.New(cfg); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", want, err)

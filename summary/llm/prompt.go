@@ -197,7 +197,7 @@ func (r *run) extended(ctx context.Context, budget int64, known known) (d summar
 	}
 	sent := r.sent(r.in.Items, r.in.Prefix, r.in.Kept)
 	items := append(spoken(r.in.Items), spoken(r.in.Prefix)...)
-	anew := r.in.Counter.Text(Transcript(items, r.s.cfg.ResultBytes))
+	anew := r.in.Counter.Text(Transcript(items, resultBytes))
 	info := e.Model.Info()
 	if !e.cheaper(r.s.cfg.Model, sent, anew, budget) || info.Window > 0 && sent+taskTokens+budget*2 > info.Window {
 		return d, false, nil
