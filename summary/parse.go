@@ -1,6 +1,7 @@
 package summary
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -320,11 +321,8 @@ func (p *parser) add(s string) (l Line) {
 
 // isNothing tells what models write into a part that stays empty.
 func isNothing(s string) bool {
-	switch plainName(strings.Trim(s, "().")) {
-	case "", "none", "na", "nothing", "none so far", "none yet", "not applicable":
-		return true
-	}
-	return false
+	nothing := []string{"", "none", "na", "nothing", "none so far", "none yet", "not applicable"}
+	return slices.Contains(nothing, plainName(strings.Trim(s, "().")))
 }
 
 // headingKinds tells what stands under a heading: as templates write it, with its marks, and

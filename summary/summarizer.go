@@ -11,6 +11,7 @@
 package summary
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -163,10 +164,7 @@ func (s Deterministic) plan(ctx context.Context, in Input, do func(*planner)) er
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	cache := in.Cache
-	if cache == nil {
-		cache = &Cache{}
-	}
+	cache := cmp.Or(in.Cache, &Cache{})
 	cache.mu.Lock()
 	defer cache.mu.Unlock()
 	cache.begin()

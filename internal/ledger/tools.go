@@ -103,6 +103,8 @@ var (
 	commandMembers = strings.Fields(`command cmd script commands CommandLine action`)
 	patchMembers   = strings.Fields(`input patch diff patchText patch_text`)
 	scriptMembers  = strings.Fields(`input code script`)
+	partMembers    = strings.Fields(`offset limit view_range start_line end_line pages line_start line_end startLine endLine
+		start_line_one_indexed end_line_one_indexed StartLine EndLine`)
 )
 
 // call is a tool call that waits for its result.
@@ -238,17 +240,6 @@ type Op struct {
 	Script  bool   // the call stands in a script
 }
 
-var partMembers = text.Words(`offset limit view_range start_line end_line pages line_start line_end startLine endLine
-	start_line_one_indexed end_line_one_indexed StartLine EndLine`)
-
-func partial(args json.RawMessage) (part bool) {
-	jsonx.Members(args, func(name, value []byte) bool {
-		part = partMembers()[string(name)] && !jsonx.IsNull(value)
-		return !part
-	})
-	return part
-}
-
 // Operation reads a tool call by its name and arguments, in the vocabularies
 // that Read knows. Of a script's calls the first that does something stands for it.
 func Operation(name string, arguments json.RawMessage, opt Options) Op {
@@ -277,7 +268,9 @@ func Operations(name string, arguments json.RawMessage, opt Options) []Op {
 		switch c.act {
 		case OpRead, OpWrite, OpEdit:
 			op.Path = newPlace(opt.Cwd).norm(c.files[0].path, "")
-			op.Partial = c.act == OpRead && partial(c.args)
+			op.Partial = c.act == OpRead && slices.ContainsFunc(partMembers, func(m string) bool {
+				return !jsonx.IsNull(jsonx.Get(c.args, m))
+			})
 		case OpPatch, OpShell, OpFind:
 		default:
 			op.Kind = ""
