@@ -758,7 +758,7 @@ func group(lines []Line) []Line {
 // is a line of has no name of its own.
 func sourceKey(l Line) string {
 	switch l.From {
-	case codeSource, pastedSource, agentSource:
+	case codeSource, pastedSource:
 		return l.From + "\x00" + l.Ref
 	}
 	return l.From

@@ -142,7 +142,7 @@ func statementParts(s string) []string {
 	}
 	var out []string
 	for _, p := range parts {
-		if p = strings.Trim(strings.TrimPrefix(p, commandMark), ":;. "); p != "" && p != "$" && p != codeSource && p != agentSource {
+		if p = strings.Trim(strings.TrimPrefix(p, commandMark), ":;. "); p != "" && p != "$" && p != codeSource {
 			out = append(out, p)
 		}
 	}

@@ -94,12 +94,10 @@ type factUse struct {
 	user  bool
 }
 
-// Sources without a name of their own: code in an answer, a long message of the user, and
-// the sentences of an answer.
+// Sources without a name of their own: code in an answer, and a long message of the user.
 const (
 	codeSource   = "Code"
 	pastedSource = "User"
-	agentSource  = "Agent"
 )
 
 const (

@@ -64,14 +64,11 @@ func (p *planner) graph(made Document) Graph {
 	offered := slices.Concat(p.story, p.sources, p.decided)
 	slices.SortStableFunc(offered, func(a, b piece) int { return cmp.Compare(a.order, b.order) })
 	for _, o := range offered {
-		if o.line.From == agentSource {
-			continue // offered for the story as well
-		}
 		st := Statement{Text: o.line.Text, From: o.line.From, Entry: o.line.Ref, Chosen: chosen[Line{Text: o.line.Text, From: o.line.From}]}
-		if o.kind == kindStory {
-			st.Chosen = st.Chosen || chosen[Line{Text: o.line.Text, From: agentSource}]
-		}
 		for _, n := range o.ids {
+			if p.d.names.class[n] == wordClass {
+				continue
+			}
 			named[n] = true
 			st.Names = append(st.Names, p.d.names.text[n])
 		}

@@ -37,6 +37,9 @@ fill 30`)
 		if slices.Contains(st.Names, "readRows") {
 			tied++
 		}
+		if slices.Contains(st.Names, "before") || slices.Contains(st.Names, "line") || slices.Contains(st.Names, "looks") {
+			t.Errorf("words are told as names: %q", st.Names)
+		}
 		if st.Chosen {
 			chosen++
 		}
