@@ -28,8 +28,8 @@ import (
 // Host is a project with the agent in use.
 type Host struct {
 	opener
-	history
-	fileIndex
+	history   history
+	fileIndex fileIndex
 	servers
 
 	cfg     Config

@@ -45,8 +45,8 @@ func (h *Host) ownModel() (model.Model, error) {
 
 // openModel opens a model, each once.
 func (h *Host) openModel(name string) (model.Model, error) {
-	h.opener.mu.Lock()
-	defer h.opener.mu.Unlock()
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	if m, ok := h.opened[name]; ok {
 		return m, nil
 	}

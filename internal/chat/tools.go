@@ -79,7 +79,7 @@ type servers struct {
 func (h *Host) serverLines() (out []string) {
 	set := h.reached.Load()
 	if set == nil {
-		for _, name := range h.servers.names {
+		for _, name := range h.names {
 			out = append(out, "server "+name+": it is being connected")
 		}
 		return out
@@ -103,14 +103,14 @@ func (h *Host) connect() {
 	h.ready = make(chan struct{})
 	for name, c := range cfg.Servers {
 		if !c.Disabled {
-			h.servers.names = append(h.servers.names, name)
+			h.names = append(h.names, name)
 		}
 	}
-	if h.servers.names == nil {
+	if h.names == nil {
 		close(h.ready)
 		return
 	}
-	slices.Sort(h.servers.names)
+	slices.Sort(h.names)
 	h.wg.Go(func() {
 		defer close(h.ready)
 		set, errs := mcp.Connect(h.base, cfg)
