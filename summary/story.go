@@ -180,7 +180,14 @@ func (d *digest) shown(c ledger.Command) string {
 // ran tells a command and how it came out, the last time that it ran: that it passes, where it is a check, or the line
 // that tells the error, else the first and the last line.
 func (d *digest) ran(c ledger.Command, at int) (s string, worth float64) {
+	s, worth = "`"+d.shown(c)+"`", ranWorth
+	if c.Check != "" && c.Status == ledger.StatusOK {
+		return s + d.words.passes + d.counted(at), worth
+	}
 	failed := c.Status == ledger.StatusFailed
+	if failed {
+		s, worth = s+d.words.failed, failureWorth
+	}
 	first, last := "", ""
 	for line := range d.msgs[at].printed() {
 		line = oneLine(line)
@@ -192,13 +199,6 @@ func (d *digest) ran(c ledger.Command, at int) (s string, worth float64) {
 			break
 		}
 		first, last = cmp.Or(first, line), line
-	}
-	s, worth = "`"+d.shown(c)+"`", ranWorth
-	switch {
-	case failed:
-		s, worth = s+d.words.failed, failureWorth
-	case c.Check != "" && c.Status == ledger.StatusOK:
-		return s + d.words.passes + d.counted(at), worth
 	}
 	if first == last && first != "" {
 		s += ": " + clipName(first, 140)
