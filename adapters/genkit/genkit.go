@@ -12,6 +12,8 @@ package genkit
 import (
 	"context"
 	"encoding/json"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/firebase/genkit/go/ai"
@@ -40,7 +42,7 @@ func New(ctx context.Context, s *clew.Session) (*Context, error) {
 	return &Context{f: f}, nil
 }
 
-// Middleware makes the list fit before each call of the model; it is for ai.WithMiddleware.
+// Middleware makes the list fit before each call of the model, and sorts the tools by name; it is for ai.WithMiddleware.
 func (c *Context) Middleware(next ai.ModelFunc) ai.ModelFunc {
 	return func(ctx context.Context, req *ai.ModelRequest, cb ai.ModelStreamCallback) (*ai.ModelResponse, error) {
 		list, err := c.fit(ctx, req.Messages)
@@ -52,6 +54,8 @@ func (c *Context) Middleware(next ai.ModelFunc) ai.ModelFunc {
 		}
 		fitting := *req
 		fitting.Messages = list
+		// Genkit takes the tools out of a map; a cache of prompts needs them in one order.
+		fitting.Tools = slices.SortedStableFunc(slices.Values(req.Tools), func(a, b *ai.ToolDefinition) int { return strings.Compare(a.Name, b.Name) })
 		resp, err := next(ctx, &fitting, cb)
 		if resp != nil {
 			resp.Request = req // a program may go on with the history in it
