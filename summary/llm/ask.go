@@ -124,7 +124,7 @@ func (r *run) write(b *strings.Builder, q question, complaint string, room int64
 	if q.more {
 		b.WriteString(taskMore)
 	}
-	fmt.Fprintf(b, taskForm, max(room*6/10, 50), r.template().Form())
+	fmt.Fprintf(b, taskForm, r.words(room), r.template().Form())
 	if kept := r.strategy.String(); kept != "" && !r.in.OnlyInstructions {
 		b.WriteString("\nIn this conversation, " + kept + ".\n")
 	}
@@ -138,4 +138,15 @@ func (r *run) write(b *strings.Builder, q question, complaint string, room int64
 	if complaint != "" {
 		b.WriteString("\nAn answer before this one was not taken: " + complaint + ". Write the whole summary again, without that fault.\n")
 	}
+}
+
+// words is how many words take so many tokens: as many as in the text that code made, which has the
+// names and paths of the conversation; where that has few blanks, as Chinese has, six for ten tokens.
+func (r *run) words(room int64) int64 {
+	made := r.render(r.facts)
+	words, tokens := int64(len(strings.Fields(made))), r.in.Counter.Text(made)
+	if words*4 < tokens {
+		words, tokens = 6, 10
+	}
+	return max(room*words/max(tokens, 1), 50)
 }

@@ -82,10 +82,35 @@ func (r *run) check(resp *model.Response, q question, known known, last bool) (s
 			}
 		}
 	}
-	if cost := r.cost(d); cost > q.budget*5/4 && !r.in.Goal {
-		return d, fmt.Errorf("it took %d tokens, and %d are for it; write less", cost, q.budget)
+	if !r.in.Goal {
+		r.fit(&d, q.budget)
 	}
 	return d, nil
+}
+
+// fit takes lines off an answer that is too long: the last line of the longest section, which of a
+// story is about the oldest.
+func (r *run) fit(d *summary.Document, budget int64) {
+	over := r.cost(*d) - budget
+	for over > 0 {
+		var most *[]summary.Line
+		length := 0
+		for _, list := range linesOf(d) {
+			n := 0
+			for _, l := range *list {
+				n += len(l.Text)
+			}
+			if n > length && len(*list) > 1 {
+				most, length = list, n
+			}
+		}
+		if most == nil {
+			return
+		}
+		last := len(*most) - 1
+		over -= r.in.Counter.Text("- " + (*most)[last].Text + "\n")
+		*most = (*most)[:last]
+	}
 }
 
 // finished says whether an answer came to its end as a text.
@@ -120,20 +145,17 @@ func linesOf(d *summary.Document) []*[]summary.Line {
 
 // known is what a summary may name.
 type known struct {
-	ids     map[string]bool
+	said    string // all of the conversation, in lower case
 	entries []string
 }
 
-// known collects every identifier that the conversation has.
+// known collects what the conversation has.
 func (r *run) known() known {
-	k := known{ids: map[string]bool{}}
+	var k known
+	var b strings.Builder
 	add := func(texts ...string) {
 		for _, s := range texts {
-			for id := range text.Identifiers(s) {
-				name := strings.ToLower(id.Text)
-				k.ids[name] = true
-				k.ids[name[strings.LastIndexByte(name, '/')+1:]] = true // a file may be called by its name alone
-			}
+			b.WriteString(strings.ToLower(s) + "\n")
 		}
 	}
 	plain := strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\"`, `"`, `\/`, "/")
@@ -144,13 +166,14 @@ func (r *run) known() known {
 		m := it.Message
 		add(blocksText(m.Content), m.Command, m.Output, m.Summary, m.ToolName)
 		for _, b := range m.Content {
-			add(b.Name, string(b.Arguments), plain.Replace(string(b.Arguments)))
+			add(b.Name, plain.Replace(string(b.Arguments)))
 			if b.Type == message.BlockThinking {
 				add(b.Text)
 			}
 		}
 	}
 	add(r.in.Previous, r.in.Instructions, r.in.Cwd, r.render(r.facts))
+	k.said = b.String()
 	return k
 }
 
@@ -158,10 +181,43 @@ func (k known) handle(ref string) bool {
 	return slices.ContainsFunc(k.entries, func(id string) bool { return strings.HasPrefix(id, ref) })
 }
 
+// has reports whether a name stands in the conversation: as it is or as a part of a longer one, such as
+// a folder of a path; a number only as it is.
+func (k known) has(name string) bool {
+	name = strings.ToLower(strings.TrimLeft(name, "#"))
+	if strings.Trim(name, "0123456789") != "" {
+		return strings.Contains(k.said, name) || k.words(name)
+	}
+	for rest := k.said; ; {
+		before, after, ok := strings.Cut(rest, name)
+		if !ok {
+			return false
+		}
+		if !endsInDigit(before) && (after == "" || after[0] < '0' || after[0] > '9') {
+			return true
+		}
+		rest = after
+	}
+}
+
+// words reports whether a name is words of sentences with strokes between, as in read/write.
+func (k known) words(name string) bool {
+	for part := range strings.SplitSeq(name, "/") {
+		if strings.ContainsFunc(part, func(r rune) bool { return !unicode.IsLetter(r) }) || !strings.Contains(k.said, " "+part) {
+			return false
+		}
+	}
+	return strings.Contains(name, "/")
+}
+
+func endsInDigit(s string) bool {
+	return s != "" && s[len(s)-1] >= '0' && s[len(s)-1] <= '9'
+}
+
 // names reports whether a text names something of the conversation.
 func (k known) names(s string) bool {
 	for id := range text.Identifiers(s) {
-		if k.ids[strings.ToLower(id.Text)] {
+		if k.has(id.Text) {
 			return true
 		}
 	}
@@ -172,7 +228,7 @@ func (k known) names(s string) bool {
 func unknown(s string, k known) []string {
 	var out []string
 	for id := range text.Identifiers(s) {
-		if !k.ids[strings.ToLower(id.Text)] {
+		if !k.has(id.Text) {
 			out = append(out, id.Text)
 		}
 	}

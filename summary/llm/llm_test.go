@@ -191,7 +191,6 @@ func TestSummaryOfAModel(t *testing.T) {
 // TestGate: what is not a good summary is not taken; the reason goes back once; then
 // the deterministic summarizer does it, and says so.
 func TestGate(t *testing.T) {
-	long := "## Goal\n" + strings.Repeat("- the parser of config.go accepts comments and more words than there is room for\n", 400)
 	chinese := make([]*message.Message, 0, 24)
 	for range 12 {
 		chinese = append(chinese, message.User("请让解析器接受注释,不要修改数据库结构,完成后运行所有测试并告诉我结果如何", start),
@@ -214,7 +213,6 @@ func TestGate(t *testing.T) {
 		"no headings":                  {answer: answer{text: "The user wants a parser. It is nearly done."}, why: "headings"},
 		"goes on":                      {answer: answer{text: "Sure! I will now run go test ./... for config.go."}, why: "headings"},
 		"nothing below":                {answer: answer{text: "## Goal\n\n## Next Steps\n"}, why: "no statement"},
-		"too long":                     {answer: answer{text: long}, why: "write less"},
 		"invented":                     {answer: answer{text: "## Goal\n- fix src/invented/thing.rs and call frobnicateAll()\n- see https://example.org/nowhere\n"}, why: "src/invented/thing.rs invented/thing.rs"},
 		"other language":               {answer: answer{text: "## Goal\n- The parser shall accept comments, the database stays, and then all tests are run for the user\n"}, msgs: chinese, why: "language"},
 		"rate limit":                   {answer: answer{err: &model.Error{Op: "complete", Provider: "test", Kind: model.KindRateLimit, Status: 429}}, why: "429"},
@@ -365,7 +363,7 @@ func TestTooLargeForTheModel(t *testing.T) {
 }
 
 // TestGoal: where the budget is what to aim at, a longer summary is taken, as long
-// as it is smaller than what it replaces.
+// as it is smaller than what it replaces. Elsewhere it is cut, and nobody is asked again.
 func TestGoal(t *testing.T) {
 	long := good + strings.Repeat("3. go on with config.go and the parser, step after step\n", 90)
 	for _, goal := range []bool{false, true} {
@@ -378,8 +376,8 @@ func TestGoal(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if taken := out.Summarizer == "test/scripted"; taken != goal || goal && out.Tokens <= 900 {
-			t.Errorf("goal %v: by %s with %d tokens, %v", goal, out.Summarizer, out.Tokens, out.Rejected)
+		if out.Summarizer != "test/scripted" || goal != (out.Tokens > 900) || !goal && len(m.asked) != 1 {
+			t.Errorf("goal %v: by %s with %d tokens, asked %d times, %v", goal, out.Summarizer, out.Tokens, len(m.asked), out.Rejected)
 		}
 		if tries := m.asked[0].Attempts; tries != 3 {
 			t.Errorf("the request is tried %d times, not 3", tries)
@@ -737,5 +735,40 @@ func TestRecalledInTranscript(t *testing.T) {
 	if strings.Contains(got, "quebec") || !strings.Contains(got, "| [recalled #1a2b3c4d user: characters 0 to 30 of 30]\n| (29 bytes that stand in the log already)\n") ||
 		!strings.Contains(got, "assistant calls recall [#") || !strings.Contains(got, "the sierra handler") {
 		t.Error(got)
+	}
+}
+
+// TestTooLongIsCut: what a model wrote beyond its room goes from the end of the longest section.
+func TestTooLongIsCut(t *testing.T) {
+	long := "## Goal\n- make the parser of config.go accept comments\n\n## Decisions\n- never touch schema.sql\n\n## Story\n"
+	for k := range 200 {
+		long += fmt.Sprintf("- %d requests ago the parser of config.go was read and changed in many words\n", k)
+	}
+	m := &scripted{window: 200_000, answers: []answer{{text: long}}}
+	out := summarize(t, m, summary.Input{Items: items(t, conversation(20)), Budget: 1500})
+	for part, want := range map[string]bool{"accept comments": true, "- never touch schema.sql": true, "- 0 requests ago": true, "- 9 requests ago": true, "- 199 requests ago": false} {
+		if strings.Contains(out.Text, part) != want {
+			t.Errorf("%q: %v, want %v", part, !want, want)
+		}
+	}
+	if out.Summarizer != "test/scripted" || len(m.asked) != 1 || out.Tokens > 1500 || out.Tokens < 1000 {
+		t.Errorf("by %s, asked %d times, %d tokens: %v", out.Summarizer, len(m.asked), out.Tokens, out.Rejected)
+	}
+}
+
+// TestPartsOfNamesAreNamed: a folder of a path, the beginning of a name, or two words with a stroke between are not invented.
+func TestPartsOfNamesAreNamed(t *testing.T) {
+	msgs := append(conversation(4), message.User("Look at https://github.com/example/pantry/tree/main and at /opt/shop/lib/python/rows.py, "+
+		"then run TestShelf_AfterTheMove with nick/retry@0a1b2c3d4e; the pull request is {\"number\":4711}, and 56781 rows are read or written.", start),
+		message.Assistant(start, message.TextBlock("I do.")))
+	for name, taken := range map[string]bool{
+		"github.com/example/pantry": true, "/opt/shop/": true, "shop/lib": true, "`TestShelf_`": true, "AfterTheMove": true, "nick/retry": true, "#4711": true, "read/written": true,
+		"shop/rows": false, "#471": false, "5678": false, "TestShelf_BeforeTheMove": false, "lib/rows.py": false,
+	} {
+		m := &scripted{window: 200_000, answers: []answer{{text: good + "2. look at " + name + " once more\n"}}}
+		out := summarize(t, m, summary.Input{Items: items(t, msgs)})
+		if got := len(m.asked) == 1; got != taken {
+			t.Errorf("%s: taken at once %v, want %v: %v", name, got, taken, out.Rejected)
+		}
 	}
 }
