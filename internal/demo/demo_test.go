@@ -20,6 +20,7 @@ import (
 	"github.com/clew-dev/clew/internal/chat"
 	"github.com/clew-dev/clew/internal/tui"
 	"github.com/clew-dev/clew/message"
+	"github.com/clew-dev/clew/model"
 	"github.com/clew-dev/clew/session"
 	"github.com/clew-dev/clew/session/jsonl"
 )
@@ -329,6 +330,24 @@ func TestOtherWords(t *testing.T) {
 	} {
 		if got := r.ask(c.say); !strings.Contains(got, c.want) {
 			t.Errorf("%q is answered by %q, want %q in it", c.say, got, c.want)
+		}
+	}
+}
+
+// TestComplaintLeftTheWindow: where what the check said was cut out of its result, an earlier run tells it, or the log.
+func TestComplaintLeftTheWindow(t *testing.T) {
+	check := []byte(`{"command":"` + checkCommand + `"}`)
+	ran := func(id, result string) []*message.Message {
+		return []*message.Message{
+			message.Assistant(time.Time{}, message.ToolCallBlock(id, "bash", check)), message.ToolResult(id, "bash", result, true, time.Time{}),
+		}
+	}
+	late := append([]*message.Message{message.User("fix that", time.Time{})}, ran("b", "ok  soup needs salt\n288 needed, 1 missing\nCommand exited with code 1")...)
+	early := append([]*message.Message{message.User(sayTeach, time.Time{})}, ran("a", theError+"\n288 needed, 1 missing\nCommand exited with code 1")...)
+	for want, messages := range map[string][]*message.Message{"read": slices.Concat(early, late), "recall": late} {
+		got := observe(&model.Request{Messages: messages}).fix()
+		if len(got.calls) == 0 || got.calls[0].tool != want {
+			t.Errorf("it says %q with %v, want a call of %s", got.text, got.calls, want)
 		}
 	}
 }

@@ -77,7 +77,7 @@ func (s *seen) refused() string {
 	case !a.failed:
 		return ""
 	case strings.HasPrefix(a.result, "The user did not allow"):
-		return fmt.Sprintf("All right, I leave that: without %s I get no further here. Nothing was changed. Say it again when you have thought it over, or try: what is in this folder?", a.tool)
+		return fmt.Sprintf("All right, I leave that: without %s I get no further here. Say it again when you have thought it over, or try: what is in this folder?", a.tool)
 	case strings.Contains(a.result, "needs the user's permission"):
 		return fmt.Sprintf("I need your permission for %s, and nobody is here to ask. Start clew chat --demo in a terminal, or add --mode all: the project of the demo is a copy of its own.", a.tool)
 	case a.tool == "bash" && strings.Contains(a.result, "exited with code"), a.tool == "recall":

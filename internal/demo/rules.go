@@ -40,9 +40,15 @@ func (s *seen) fix() said {
 	case hasEdited:
 		return runCheck("I have put that right. Now the check again.")
 	}
-	file, line, dish, name, ok := s.complaint()
+	file, line, dish, name, ok := complaint(s.since)
+	if !ok && hasRun { // what it said has left the window, but an earlier run said the same
+		file, line, dish, name, ok = complaint(s.all)
+	}
 	if !ok {
 		if hasRun {
+			if found := s.recall(); len(found.calls) > 0 {
+				return found
+			}
 			return said{text: "I don't understand what the check says:\n\n" + quote(lastLines(ran.result, 6))}
 		}
 		if _, ok := s.last("read", "check.sh"); !ok {
@@ -69,12 +75,12 @@ func (s *seen) fix() said {
 	}}}}}
 }
 
-// complaint is what the check says, or what the model has said of it.
-func (s *seen) complaint() (file, line, dish, name string, ok bool) {
-	if m := failLine().FindStringSubmatch(s.since); m != nil {
+// complaint is what the check says in a text, or what the model has said of it.
+func complaint(text string) (file, line, dish, name string, ok bool) {
+	if m := failLine().FindStringSubmatch(text); m != nil {
 		return m[1], m[2], m[3], m[4], true
 	}
-	if m := missing().FindStringSubmatch(s.since); m != nil {
+	if m := missing().FindStringSubmatch(text); m != nil {
 		return m[2], m[1], m[3], m[4], true
 	}
 	return "", "", "", "", false
@@ -99,7 +105,7 @@ func (s *seen) fixed(ran act) said {
 		return said{text: "check.sh passes: " + count + ". There is nothing to mend. Files stay as they are when the conversation goes back to an earlier place: what was mended on another branch is still mended."}
 	}
 	text := "check.sh passes now: " + count + ".\n\n"
-	_, _, dish, was, ok := s.complaint()
+	_, _, dish, was, ok := complaint(s.since)
 	if meant := slip().FindStringSubmatch(s.since); ok && meant != nil {
 		text += fmt.Sprintf("The cause was a slip of the pen: %s needs **%s**, and the recipe had **%s**.\n\n", dish, meant[1], was)
 	}

@@ -48,6 +48,10 @@ func TestDraftIsKept(t *testing.T) {
 	if got := x.u.ed.Text(); got != "a draft" {
 		t.Errorf("Ctrl+C has thrown %q away", got)
 	}
+	x.press("ctrl+c", "ctrl+c")
+	if !x.u.quitting || x.u.ed.Text() != "a draft" {
+		t.Fatalf("Ctrl+C twice: leaves %v, with the draft %q", x.u.quitting, x.u.ed.Text())
+	}
 	if err := x.u.keepDraft(); err != nil {
 		t.Fatal(err)
 	}

@@ -218,10 +218,11 @@ func (u *ui) cancel() {
 func (u *ui) interrupt() {
 	now := u.cfg.Clock()
 	if now.Sub(u.quitAt) < twice {
+		u.ed.Offer(u.cleared) // it is kept as the draft
 		u.quit()
 		return
 	}
-	u.quitAt = now
+	u.quitAt, u.cleared = now, u.ed.Text()
 	u.ed.Clear() // the key Up brings it back
 	u.answerNow = false
 	// Until then a line says what a second one does.

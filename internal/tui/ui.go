@@ -58,6 +58,7 @@ type ui struct {
 	ticking  bool
 	escAt    time.Time // the last Escape that meant nothing
 	quitAt   time.Time // the last Ctrl+C
+	cleared  string    // what stood in the editor then
 	quitting bool
 }
 
