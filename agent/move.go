@@ -87,7 +87,7 @@ func (a *Agent) find(ctx context.Context, op, id string) (*session.Entry, error)
 
 // Pin keeps an entry word for word through every pass; with on false no longer.
 func (a *Agent) Pin(ctx context.Context, id string, on bool) error {
-	e, err := a.find(ctx, "pin", id)
+	e, err := a.find(ctx, map[bool]string{true: "pin", false: "unpin"}[on], id)
 	if err != nil {
 		return err
 	}

@@ -144,8 +144,8 @@ func TestRemoveRefuses(t *testing.T) {
 	}
 }
 
-// TestPeekReadsEndsOnly shows that what stands in the middle of a large file is
-// not looked at, and what stands at its ends is.
+// TestPeekReadsEndsOnly shows that of what stands in the middle of a large file the
+// name alone is found, and that only near the end, and what stands at its ends is.
 func TestPeekReadsEndsOnly(t *testing.T) {
 	ctx := context.Background()
 	h := Home{t.TempDir()}
@@ -169,8 +169,15 @@ func TestPeekReadsEndsOnly(t *testing.T) {
 	add(session.NewSessionInfo("early name"))
 	add(session.Message(message.User("the first words", at)))
 	add(filler)
-	add(session.NewSessionInfo("hidden name"))
+	add(session.NewSessionInfo("a name before it"))
+	add(session.NewSessionInfo("a name in the middle"))
 	add(filler)
+	if info, err := jsonl.Peek(ctx, f.Path()); err != nil || info.Name != "a name in the middle" {
+		t.Errorf("%q, %v", info.Name, err)
+	}
+	for range 20 {
+		add(filler)
+	}
 	info, err := jsonl.Peek(ctx, f.Path())
 	if err != nil || info.Name != "early name" || info.First != "the first words" {
 		t.Errorf("%+v, %v", info, err)

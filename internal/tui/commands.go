@@ -6,8 +6,10 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/clew-dev/clew/agent"
+	"github.com/clew-dev/clew/internal/agent/rpc"
 	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/internal/tui/widget"
 )
@@ -53,7 +55,7 @@ func commands() []cmd {
 		{"hooks", "", "the hooks and servers in use", func(u *ui, _ string) { hooks(u) }},
 		{"trust", "", "trust the hooks and servers of the project", func(u *ui, _ string) { trust(u) }},
 		{"help", "", "commands and keys", func(u *ui, _ string) { help(u) }},
-		{"quit", "", "leave; the session stays", func(u *ui, _ string) { u.quit() }},
+		{"quit", "", "leave clew", func(u *ui, _ string) { u.quit() }},
 	}
 }
 
@@ -63,8 +65,12 @@ func command(u *ui, mark, rest string) {
 		shell(u, strings.TrimSpace(rest), mark == "!!")
 		return
 	}
-	name, args, _ := strings.Cut(rest, " ")
-	name = strings.ToLower(strings.TrimSpace(name))
+	name := rest
+	args := ""
+	if at := strings.IndexFunc(rest, unicode.IsSpace); at >= 0 {
+		name, args = rest[:at], rest[at+1:]
+	}
+	name = strings.ToLower(name)
 	list := commands()
 	if at := slices.IndexFunc(list, func(c cmd) bool { return c.name == name }); at >= 0 {
 		list[at].do(u, strings.TrimSpace(args))
@@ -168,21 +174,27 @@ func trust(u *ui) {
 }
 
 func help(u *ui) {
-	u.show("help", func(width int) string {
-		var b strings.Builder
-		var rows [][2]string
-		for _, c := range commands() {
-			rows = append(rows, [2]string{strings.TrimSpace("/" + c.name + " " + c.args), c.help})
-		}
-		table(&b, rows, width)
-		b.WriteString("\n")
-		rows = rows[:0]
-		for _, k := range Keys() {
-			rows = append(rows, [2]string{k.Keys, k.Does})
-		}
-		table(&b, rows, width)
-		b.WriteString("\nMark text with the mouse while you hold Shift.\n")
-		return b.String()
+	var own []rpc.Command
+	u.run("", func(context.Context) error { own = u.cfg.Host.Commands(); return nil }, func(error) {
+		u.show("help", func(width int) string {
+			var b strings.Builder
+			var rows [][2]string
+			for _, c := range commands() {
+				rows = append(rows, [2]string{strings.TrimSpace("/" + c.name + " " + c.args), c.help})
+			}
+			for _, c := range own {
+				rows = append(rows, [2]string{strings.TrimSpace("/" + c.Name + " " + c.Arguments), c.Description})
+			}
+			table(&b, rows, width)
+			b.WriteString("\n")
+			rows = rows[:0]
+			for _, k := range Keys() {
+				rows = append(rows, [2]string{k.Keys, k.Does})
+			}
+			table(&b, rows, width)
+			b.WriteString("\nMark text with the mouse while you hold Shift.\n")
+			return b.String()
+		})
 	})
 }
 

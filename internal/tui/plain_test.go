@@ -173,6 +173,8 @@ func TestPlainCommands(t *testing.T) {
 	x.reads("What stood here: a question")
 	x.types("/nonsense")
 	x.reads("there is no command /nonsense")
+	x.types("/help")
+	x.reads("Tidy up")
 	x.types("/cancel")
 	x.reads("nothing is running")
 	x.types("/new")

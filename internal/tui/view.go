@@ -89,7 +89,7 @@ func (u *ui) editor() []string {
 	out = append(out, u.todoLines()...)
 	out = append(out, u.queueLines()...)
 	if u.cfg.Clock().Sub(u.quitAt) < twice {
-		out = append(out, t.Paint(t.Warning, widget.Cut("Ctrl+C again leaves clew; the session stays", u.width)))
+		out = append(out, t.Paint(t.Warning, widget.Cut("Ctrl+C again leaves clew", u.width)))
 	}
 	d := u.dialog()
 	if d == nil {

@@ -1,6 +1,7 @@
 package jsonl
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -30,8 +31,11 @@ type Info struct {
 // peekBytes is how much Peek reads at each end of a file.
 const peekBytes = 64 << 10
 
-// Peek looks at the header, the first and the last 64 KiB of a session file: what a list of sessions shows, at the
-// same cost for files of any size. The errors are those of Open.
+// middleBytes is how far before the end it looks for a name.
+const middleBytes = 4 << 20
+
+// Peek looks at the header, the first and the last 64 KiB of a session file, and for its name at the last 4 MiB: what a
+// list of sessions shows, at the same cost for files of any size. The errors are those of Open.
 func Peek(ctx context.Context, path string) (info Info, err error) {
 	defer func() {
 		if err != nil {
@@ -60,11 +64,15 @@ func Peek(ctx context.Context, path string) (info Info, err error) {
 	}
 	info = Info{Path: path, Header: h.header, Size: st.Size(), Modified: st.ModTime()}
 	headEnd := min(info.Size, h.end+peekBytes)
-	if err := info.scan(f, h.end, headEnd, false); err != nil {
+	if _, err := info.scan(f, h.end, headEnd, false); err != nil {
 		return info, err
 	}
 	if tail := max(headEnd, info.Size-peekBytes); tail < info.Size {
-		if err := info.scan(f, tail, info.Size, true); err != nil {
+		named, err := info.scan(f, tail, info.Size, true)
+		if err == nil && !named {
+			err = info.findName(f, max(headEnd, info.Size-middleBytes), tail)
+		}
+		if err != nil {
 			return info, err
 		}
 	}
@@ -74,10 +82,31 @@ func Peek(ctx context.Context, path string) (info Info, err error) {
 	return info, nil
 }
 
-// scan takes what is wanted from a part of the file. inside says that it begins inside a line, which is passed over.
-func (info *Info) scan(r io.ReaderAt, from, to int64, inside bool) error {
+// findName takes the last name from a part of the file, of which it parses the records that may have one.
+func (info *Info) findName(r io.ReaderAt, from, to int64) error {
+	part := make([]byte, min(to+4<<10, info.Size)-from) // and of a record that begins in it the rest
+	if _, err := r.ReadAt(part, from); err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	mark := []byte(`"session_info"`)
+	for at := bytes.LastIndex(part, mark); at >= 0; at = bytes.LastIndex(part[:at], mark) {
+		line := part[bytes.LastIndexByte(part[:at], '\n')+1:]
+		line, _, _ = bytes.Cut(line, []byte("\n"))
+		if e, err := session.ParseEntry(line); err == nil {
+			if name, ok := e.SessionName(); ok {
+				info.Name = strings.Clone(name)
+				return nil
+			}
+		}
+	}
+	return nil
+}
+
+// scan takes what is wanted from a part of the file, and reports whether a name was there. inside says that it begins
+// inside a line, which is passed over.
+func (info *Info) scan(r io.ReaderAt, from, to int64, inside bool) (named bool, err error) {
 	newest := time.Time{}
-	err := forward(r, from, to, func(line []byte, off int64, ended bool) error {
+	err = forward(r, from, to, func(line []byte, off int64, ended bool) error {
 		if off == from && inside || !ended && to < info.Size {
 			newest = time.Time{}
 			return nil
@@ -91,7 +120,7 @@ func (info *Info) scan(r io.ReaderAt, from, to int64, inside bool) error {
 			newest = t
 		}
 		if name, ok := e.SessionName(); ok {
-			info.Name = strings.Clone(name)
+			info.Name, named = strings.Clone(name), true
 		}
 		if info.First == "" && e.Type == session.TypeMessage {
 			if m, err := e.Message(); err == nil && m.Role == message.RoleUser {
@@ -103,7 +132,7 @@ func (info *Info) scan(r io.ReaderAt, from, to int64, inside bool) error {
 	if to == info.Size {
 		info.Last = newest
 	}
-	return err
+	return named, err
 }
 
 // Remove deletes a session file, what belongs to it (what was cut off its end, backups, what a stopped writer left),
