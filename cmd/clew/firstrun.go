@@ -23,6 +23,9 @@ import (
 // errNoStart ends clew chat when the user chose nothing.
 var errNoStart = errors.New("no model was chosen; clew chat asks again, and clew chat --demo needs none")
 
+// errBack is what a question comes to that was not answered.
+var errBack = errors.New("not answered")
+
 // vendors are the names of the companies, by their providers.
 var vendors = map[string]string{
 	"anthropic": "Anthropic", "openai": "OpenAI", "google": "Google Gemini", "xai": "xAI", "deepseek": "DeepSeek", "openrouter": "OpenRouter",
@@ -62,14 +65,18 @@ func (fl *chatFlags) firstRun(ctx context.Context, cmd *cobra.Command) error {
 	for i, name := range names {
 		t.say("%3d  %s  %s", i+1, pad(name, wide), about[i])
 	}
-	t.say("\nMore are in docs/models.md. /model changes it later; Ctrl+D leaves.")
+	t.say("\nMore are in docs/models.md. Ctrl+D leaves; in the chat, /model takes another.")
 	for {
 		line, err := t.ask(ctx, "Which one? [1] ", false)
 		if err != nil {
 			return err
 		}
-		if n, err := strconv.Atoi(cmp.Or(line, "1")); err == nil && n >= 1 && n <= len(take) {
-			return take[n-1]()
+		n, err := strconv.Atoi(cmp.Or(line, "1"))
+		if err == nil && n >= 1 && n <= len(take) {
+			if err = take[n-1](); !errors.Is(err, errBack) {
+				return err
+			}
+			continue
 		}
 		t.say("Type a number from 1 to %d.", len(take))
 	}
@@ -87,15 +94,15 @@ func (t *teller) say(format string, args ...any) { fmt.Fprintf(t.out, format+"\n
 // ask reads a line, on a terminal one that is not shown if it is secret. The end of the input,
 // and an interruption, is errNoStart.
 func (t *teller) ask(ctx context.Context, prompt string, secret bool) (line string, err error) {
-	fmt.Fprint(t.out, prompt)
-	read := func() (string, error) { return readLine(t.in) }
+	read := func() (string, error) {
+		fmt.Fprint(t.out, prompt)
+		return readLine(t.in)
+	}
 	if f, ok := t.in.(*os.File); ok && secret {
-		if before, err := term.GetState(int(f.Fd())); err == nil {
-			defer func() { _ = term.Restore(int(f.Fd()), before); t.say("") }() // also after an interruption
-			read = func() (string, error) {
-				key, err := term.ReadPassword(int(f.Fd()))
-				return string(key), err
-			}
+		if before, err := term.MakeRaw(int(f.Fd())); err == nil {
+			defer func() { _ = term.Restore(int(f.Fd()), before) }() // also after an interruption
+			// term.ReadPassword passes over Ctrl+D; here it, and Ctrl+C, is the end of the input.
+			read = func() (string, error) { return term.NewTerminal(onTerminal{f, t.out}, "").ReadPassword(prompt) }
 		}
 	}
 	got := make(chan struct{})
@@ -118,9 +125,22 @@ func (t *teller) ask(ctx context.Context, prompt string, secret bool) (line stri
 	return line, err
 }
 
+// onTerminal is the terminal that the user sits at. It is read no further than a line.
+type onTerminal struct {
+	*os.File
+	io.Writer
+}
+
+func (t onTerminal) Read(p []byte) (int, error) { return t.File.Read(p[:min(len(p), 1)]) }
+
+func (t onTerminal) Write(p []byte) (int, error) { return t.Writer.Write(p) }
+
 // variableName is what is taken for the name of a variable and not for a key: those of the
 // providers have small letters or dashes.
 var variableName = text.Pattern(`^[A-Z][A-Z0-9]*(_[A-Z0-9]+)+$`)
+
+// minKey is how long the key of a provider is at least, so that a number typed by mistake is none.
+const minKey = 8
 
 // takeKey asks for a key, and keeps it, or which variable has it.
 func (t *teller) takeKey(ctx context.Context, m provider.Model) error {
@@ -129,23 +149,25 @@ func (t *teller) takeKey(ctx context.Context, m provider.Model) error {
 		return err
 	}
 	for {
-		key, err := t.ask(ctx, "Key for "+vendors[m.Provider.Name]+", or the name of the variable that has it (it is not shown): ", true)
+		key, err := t.ask(ctx, "Key for "+vendors[m.Provider.Name]+", or the name of the variable that has it (not shown; Enter alone goes back): ", true)
 		if err != nil {
 			return err
 		}
 		switch {
 		case key == "":
-			t.say("Nothing was typed. Paste the key and press Enter.")
+			return errBack
 		case variableName().MatchString(key) && os.Getenv(key) == "":
 			t.say("The environment has no %s. Set it and start clew again, or give the key.", key)
 		case variableName().MatchString(key):
 			return t.keep("providers."+m.Provider.Name+".keyEnv", key)
+		case len(key) < minKey:
+			t.say("A key has at least %d characters, and this has %d. Paste all of it.", minKey, len(key))
 		default:
 			if err := keys.Set(m.Provider.KeyEnv[0], key); err != nil {
 				t.say("clew: %s", printable(err.Error()))
 				continue
 			}
-			t.say("Kept in %s, which only you can read.", tilde(provider.KeysFile(t.userFile)))
+			t.say("Kept in %s, which only you can read; what is wrong is put right there.", tilde(provider.KeysFile(t.userFile)))
 			return nil
 		}
 	}
