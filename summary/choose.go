@@ -52,7 +52,6 @@ const (
 	doneShare     = 8
 	goalShare     = 8
 	readShare     = 10
-	namedShare    = 8
 	manyFiles     = 12
 )
 
@@ -72,7 +71,6 @@ type planner struct {
 	weights    []float64
 	story      []piece // what is worth most first
 	sources    []piece
-	named      []piece // of what a request names
 	must, rest []piece // quotes: pins and the last one, and the others
 	said       []piece // what somebody else wrote
 	costs      map[string]int64
@@ -111,7 +109,7 @@ func newPlanner(ctx context.Context, in *Input, cache *Cache) (*planner, error) 
 		p.weights = d.weights()
 		return p, nil
 	}
-	p.story, p.sources, p.named = d.story(), sources, d.named()
+	p.story, p.sources = d.story(), sources
 	p.decided = d.decisions()
 	p.rules, p.done = d.rules(), d.done()
 	p.active, p.next = d.numbered(kindInProgress, d.inProgress()), d.numbered(kindNext, d.next())
@@ -406,7 +404,6 @@ func (p *planner) build(budget int64) []piece {
 	for _, f := range slices.Concat(p.changed, p.deleted, p.read, p.shell) {
 		p.offered[f.kind]++
 	}
-	b.takeAll(p.named, part(namedShare)) // what quotes left, for it is what the user's words point to
 	files := b.takeAll(p.changed, part(filesShare))
 	files = append(files, b.takeAll(p.deleted, part(readShare/4))...)
 	files = append(files, b.takeAll(p.shell, part(readShare/2))...)

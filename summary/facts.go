@@ -415,49 +415,9 @@ func (x *extractor) code(from, s string) {
 	if from == "" {
 		from = codeSource
 	}
-	for line := range unwrapped(strings.SplitSeq(lookAt(s), "\n")) {
+	for line := range strings.SplitSeq(lookAt(s), "\n") {
 		x.line(from, strings.TrimPrefix(line, "+"), true)
 	}
-}
-
-// unwrapped yields lines, those of a sentence that goes on in the next line
-// together, as far as a line may be long.
-func unwrapped(lines iter.Seq[string]) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		open := ""
-		for line := range lines {
-			t := strings.TrimSpace(line)
-			if open != "" && t != "" && t[0] >= 'a' && t[0] <= 'z' && len(open)+len(t) < maxLine && strings.Contains(t, " ") {
-				line = open + " " + t
-			} else if open != "" && !yield(open) {
-				return
-			}
-			if open = ""; wraps(line) {
-				open = line
-			} else if !yield(line) {
-				return
-			}
-		}
-		if open != "" {
-			yield(open)
-		}
-	}
-}
-
-// wraps reports whether a line is prose that was broken inside a sentence.
-func wraps(line string) bool {
-	n := len(line)
-	if n < 50 || n > maxLine || !strings.ContainsAny(line[n-1:], ",`)\"") && line[n-1]|0x20 < 'a' {
-		return false
-	}
-	tokens, words := 0, 0
-	for t := range strings.FieldsSeq(line) {
-		tokens++
-		if strings.Trim(strings.TrimRight(t, ",.;:"), "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-'’") == "" {
-			words++
-		}
-	}
-	return words >= 7 && words*10 >= tokens*7
 }
 
 // commandLine takes in a command.
@@ -541,7 +501,7 @@ var lineNumber = text.Pattern(`^\s*(?:Line |L)?\d{1,6}(?:→|\t|:|-\s|\s*\| ?)`)
 
 // output takes in the lines of a result.
 func (x *extractor) output(from, s string) {
-	for line := range unwrapped(bare(s, x.cwd)) {
+	for line := range bare(s, x.cwd) {
 		x.line(from, line, false)
 	}
 }
@@ -802,4 +762,31 @@ func declares(word, rest string) bool {
 		word, rest, _ = strings.Cut(rest, " ")
 	}
 	return declaring()[word] || naming()[word] && rest != "" && rest[0] >= 'A' && rest[0] <= 'Z'
+}
+
+// longString matches a long string of JSON, in a line of which the end may be cut off.
+var longString = text.Pattern(`"(?:[^"\\]|\\.){80,}"`)
+
+// prose returns a result with the texts in long lines of JSON as lines of their own: the body
+// of an issue, the text of a page.
+func prose(s string) string {
+	if !strings.Contains(s, `\n`) {
+		return s
+	}
+	var b strings.Builder
+	for line := range strings.SplitSeq(s, "\n") {
+		long := 0
+		if t := strings.TrimLeft(line, " \t"); len(t) > maxLine && strings.IndexByte(`{["`, t[0]) >= 0 {
+			for _, quoted := range longString().FindAllString(line, 40) {
+				if said, ok := jsonx.String([]byte(quoted)); ok && strings.Count(said, " ") > 8 {
+					b.WriteString(said + "\n")
+					long += len(quoted)
+				}
+			}
+		}
+		if long*2 < len(line) {
+			b.WriteString(line + "\n")
+		}
+	}
+	return b.String()
 }

@@ -339,15 +339,6 @@ func (d *digest) done() []piece {
 			add(t.Entry, t.Text, 2)
 		}
 	}
-	asked := 0
-	for _, oc := range slices.Backward(d.led.Outcomes) {
-		if oc.Asked {
-			if asked++; asked > 1 {
-				continue
-			}
-		}
-		add(oc.Entry, strings.TrimSuffix("`"+oc.Command+"`: "+oc.Said, ": "), 3)
-	}
 	if call, ref := d.handedIn(); strings.Contains(strings.ToLower(call), "submit") {
 		out = append(out, d.statement(kindDone, Line{Text: "`" + clipName(shownCommand(redact.Text(call), d.in.Cwd), 160) + "`", Ref: ref}, 10*len(d.msgs)))
 	}

@@ -31,8 +31,9 @@ var (
 	runPair    = text.Pattern(`^(?:timeout \S+|(?:uv|poetry|pipenv|hatch) run|(?:bundle|pnpm|yarn|npm) exec)$`)
 	// filters are programs that only show a part of what another printed.
 	filters = text.Words(`tail head grep rg sed awk cat tee wc sort uniq cut less echo tr true jq`)
-	// gitLooks are subcommands of git and gh that leave the working tree as it is.
-	gitLooks = text.Words(`status diff log show branch remote rev-parse ls-files blame fetch grep describe pr issue run repo`)
+	// gitLooks are subcommands of git that change nothing, hubLooks those of gh pr, gh run and the like.
+	gitLooks = text.Words(`status diff log show branch remote rev-parse ls-files blame fetch grep describe`)
+	hubLooks = text.Words(`view list checks diff status watch`)
 	// lookups are programs whose failure is an answer: there is no such thing.
 	lookups = text.Words(`egrep fgrep ls find test [ which diff cmp stat file tree fd ag type
 		command pgrep pkill kill curl wget sleep timeout tmux ps lsof nc ping pwd date uname whoami du df printf
@@ -182,7 +183,7 @@ func readLine(command string, sc script, p place, dir string) line {
 		}
 		reads := lookups()[words[0]] || filters()[words[0]]
 		l.lookup = l.lookup && reads
-		l.looks = l.looks && !writes(*c) && (reads || (words[0] == "git" || words[0] == "gh") && len(words) > 1 && gitLooks()[words[1]])
+		l.looks = l.looks && !writes(*c) && (reads || words[0] == "git" && len(words) > 1 && gitLooks()[words[1]] || words[0] == "gh" && len(words) > 2 && hubLooks()[words[2]])
 		tool, args := toolOf(words)
 		check := checkOf(tool)
 		formats := slices.ContainsFunc(words[:min(len(words), 3)], func(w string) bool { return formatters()[w] }) && !hasWord(words, formatChecks())

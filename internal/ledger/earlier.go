@@ -68,9 +68,6 @@ func (r *Reader) Merge(l Ledger) {
 	for _, t := range l.Trees {
 		*r.trees.touch(t.Dir, t) = t
 	}
-	for _, oc := range l.Outcomes {
-		*r.outcomes.touch(oc.Command, oc) = oc
-	}
 	for _, f := range l.Errors {
 		f.Lines = f.Lines[:min(len(f.Lines), 3)]
 		for i := range f.Lines {

@@ -2,12 +2,10 @@ package ledger
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/clew-dev/clew/internal/redact"
 	"github.com/clew-dev/clew/internal/text"
 )
 
@@ -161,10 +159,8 @@ var (
 	backBy     = text.Pattern(`^(?:HEAD|@)(?:~(\d*)|(\^+))$`)
 	heredoc    = text.Pattern(`<<-?\s*['"\\]?\w+['"]?[^\n]*\n\s*([^\n]+)`)
 	messageArg = text.Pattern(`^(?:-[a-z]*m|--message)$`)
-	// gitLine matches what names a changed file in git diff, and in git status in its long and
-	// its short form.
-	gitLine = text.Pattern(`(?m)^(?:diff --git a/.* b/(\S.*?)\r?$(?:\n(new|deleted) file)?|` +
-		`\s+(modified|new file|deleted):\s+(\S.*?)\r?$|([MAD][ MD]| [MD]) (\S.*?)\r?$)`)
+	// statusLine matches what names a changed file in git status, in its long and its short form.
+	statusLine = text.Pattern(`(?m)^(?:\s+(?:modified|new file|deleted):\s+(\S.*?)|(?:[MAD][ MD]| [MD]) (\S.*?))\r?$`)
 	// committed matches what git prints after a commit.
 	committed = text.Pattern(`(?m)^\[([^\]\n]{1,200}?)(?: \(root-commit\))? ([0-9a-f]{7,40})\] (.+)$`)
 )
@@ -180,7 +176,7 @@ func (r *Reader) git(l line, o outcome) {
 	for _, g := range r.gitRuns(l) {
 		sure := ok && l.sure(g.at)
 		switch g.sub {
-		case "worktree", "tag":
+		case "worktree":
 			r.gitAdds(g, sure)
 		case "commit", "cherry-pick", "revert":
 			// What it has to say of an error would be printed.
@@ -201,14 +197,12 @@ func (r *Reader) git(l line, o outcome) {
 	}
 }
 
-// gitAdds takes in a new working tree or tag.
+// gitAdds takes in a new working tree.
 func (r *Reader) gitAdds(g gitRun, sure bool) {
 	branch := g.after("-b -B")
 	switch name := g.operand(0); {
 	case !sure || name == "":
-	case g.sub == "tag" && !g.has("-l --list -d --delete -n -v --points-at --contains"):
-		r.outcome(Outcome{Command: "git tag " + name})
-	case g.sub == "worktree" && name == "add":
+	case name == "add":
 		dir := g.operand(1)
 		if dir == branch {
 			dir = g.operand(2)
@@ -303,8 +297,8 @@ func (r *Reader) gitTree(t *Tree, g gitRun, l line, sure bool, out string) {
 			break
 		}
 		t.Changed = nil
-		for _, ch := range gitChanges(text.Head(out, look), false, true) {
-			t.Changed = append(t.Changed, r.norm(ch.path, t.Dir))
+		for _, file := range changedFiles(text.Head(out, look)) {
+			t.Changed = append(t.Changed, r.norm(file, t.Dir))
 		}
 		for _, m := range untracked().FindAllStringSubmatch(out, 100) {
 			t.Changed = append(t.Changed, r.norm(strings.Trim(m[1], `"`), t.Dir))
@@ -403,132 +397,12 @@ func (r *Reader) undone(t *Tree, to string) {
 	}
 }
 
-// gitFiles takes in what git says about the files that were changed, by whatever:
-// git status, and git diff of the working tree.
-func (r *Reader) gitFiles(l line, out string) {
-	diff, status, dir := false, false, ""
-	for _, g := range r.gitRuns(l) {
-		of := g.operand(0)
-		tree := of == "" || of == "HEAD" && g.operand(1) == "" || slices.Index(g.args, "--") == slices.Index(g.args, of)-1
-		if g.sub == "status" || g.sub == "diff" && tree {
-			status, diff, dir = status || g.sub == "status", diff || g.sub == "diff", g.dir
+// changedFiles returns the files that git status names as changed.
+func changedFiles(out string) (files []string) {
+	for _, m := range statusLine().FindAllStringSubmatch(out, -1) {
+		if file := m[1] + m[2]; !strings.Contains(file, " -> ") {
+			files = append(files, file)
 		}
 	}
-	if l.control || !diff && !status {
-		return
-	}
-	changed := func(f File) bool { return f.State != StateRead }
-	acted := r.acted || slices.ContainsFunc(r.files.values(), changed)
-	for _, ch := range gitChanges(text.Head(out, look), diff, status) {
-		p := r.norm(ch.path, dir)
-		if r.dirty[p] = r.dirty[p] || !acted; p == "" || r.dirty[p] {
-			continue
-		}
-		if f := r.files.get(p); f != nil && changed(*f) {
-			continue // what calls did is known better
-		}
-		w := r.weak.touch(p, File{Path: p})
-		if ch.state != StateModified || w.State != StateCreated {
-			w.State = ch.state
-		}
-		w.Entry = r.entry
-	}
-}
-
-// gitChanges returns the files that the output of git diff or git status names.
-func gitChanges(out string, diff, status bool) (changes []fileChange) {
-	for _, m := range gitLine().FindAllStringSubmatch(out, -1) {
-		how, ch := m[2]+m[3]+m[5], fileChange{path: m[1] + m[4] + m[6], state: StateModified}
-		if m[1] != "" && !diff || m[1] == "" && (!status || strings.Contains(ch.path, " -> ")) {
-			continue
-		}
-		if how == "deleted" || strings.Contains(how, "D") {
-			ch.state = StateDeleted
-		} else if strings.HasPrefix(how, "new") || strings.HasPrefix(how, "A") {
-			ch.state = StateCreated
-		}
-		changes = append(changes, ch)
-	}
-	return changes
-}
-
-// Outcome is what a command did beyond the working tree, or what one told of that: a pull request, a tag,
-// a release, a deployment.
-type Outcome struct {
-	Command string `json:"command"`         // its first words
-	Said    string `json:"said,omitempty"`  // the lines in which it tells what came of it
-	Asked   bool   `json:"asked,omitempty"` // it did nothing
-	Entry   string `json:"entry,omitempty"`
-}
-
-var (
-	publishes = text.Pattern(`^(?:gh (?:pr (?:create|merge|close|ready|reopen)|release (?:create|edit|upload)|workflow run)|` +
-		`(?:npm|pnpm|yarn|cargo|poetry|uv) publish|gem push|twine upload|(?:docker|podman) push|helm (?:install|upgrade)|kubectl (?:apply|rollout restart|set image)|terraform apply|` +
-		`(?:make|just|mise|npm|pnpm|yarn|bun|task)(?: run)? \S*(?:deploy|release|publish)\S*|(?:fly|flyctl|vercel|netlify|wrangler|cdk|sam|firebase|eas|gcloud)(?: \S+)*? deploy)(?: |$)`)
-	asksHub = text.Pattern(`^(?:gh (?:pr (?:view|checks)|run (?:view|watch)|release view)|kubectl rollout status)(?: |$)`)
-	// hubState matches the lines in which such a command says how things stand, hubMember the members of JSON that do.
-	hubState = text.Pattern(`^(?:title|state|draft|number|url|mergeable|conclusion|status|tag)[:\t]|\s(?:pass|fail|pending|skipping)\s+\d|^https://\S+/(?:pull|issues|actions|releases|tag)/\S+$|` +
-		`^\W{0,2} ?(?:Merged|Closed|Squashed and merged|Rebased and merged|All checks|Some checks|Deployed|Published)\b|^\S+ (?:created|configured|unchanged|restarted|image updated)$|successfully rolled out$|digest: sha256:\w+|^\+ \S+@\d`)
-	hubMember = text.Pattern(`("(?:number|state|title|url|isDraft|mergeable|conclusion|status)") ?: ?(?:"(?:[^"\\#]|\\.){1,90}"|\d+|true|false)`)
-)
-
-// outcome takes in what came of something. What an earlier command told of it is old then.
-func (r *Reader) outcome(oc Outcome) {
-	if !oc.Asked {
-		maps.DeleteFunc(r.outcomes.rows, func(_ string, row *row[Outcome]) bool { return row.val.Asked })
-	}
-	oc.Command, oc.Entry = text.Clip(clipText(oc.Command), 80), r.entry
-	*r.outcomes.touch(oc.Command, oc) = oc
-}
-
-// publish finds the commands of a line that did something beyond the working tree, or ask how it stands there. What
-// the line printed is taken for the words of the last of them.
-func (r *Reader) publish(l line, o outcome) {
-	var did []Outcome
-	for i, c := range l.cmds {
-		words := program(c)
-		command := strings.Join(words, " ")
-		asked := asksHub().MatchString(command)
-		if !asked && (!publishes().MatchString(command) || !l.sure(i) && l.cmds[i].next != "|") || strings.Contains(command, "--dry-run") {
-			continue
-		}
-		if end := slices.IndexFunc(words, func(w string) bool { return strings.HasPrefix(w, "-") || strings.Contains(w, "$") }); end > 0 {
-			words = words[:end]
-		}
-		did = append(did, Outcome{Command: strings.Join(words, " "), Asked: asked})
-	}
-	if len(did) == 0 || o.status == StatusFailed {
-		return
-	}
-	last := &did[len(did)-1]
-	for line := range strings.SplitSeq(text.Plain(lookAt(o.text)), "\n") {
-		if line = tellsState(text.Line(line)); line != "" && len(last.Said) < 200 {
-			last.Said = strings.TrimPrefix(last.Said+" | "+text.Clip(redact.Text(line), 120), " | ")
-		}
-	}
-	if strings.Contains(last.Said, "MERGED") {
-		last.Asked = false // and that it stays
-	}
-	for _, oc := range did {
-		if oc.Said != "" || o.status == StatusOK && !oc.Asked {
-			r.outcome(oc)
-		}
-	}
-}
-
-// tellsState returns what a line that a command prints tells of the state, "" for nothing.
-func tellsState(line string) string {
-	if !strings.HasPrefix(line, "{") && !strings.HasPrefix(line, "[") {
-		if hubState().MatchString(line) {
-			return line
-		}
-		return ""
-	}
-	var members []string
-	for _, m := range hubMember().FindAllStringSubmatch(line, 20) {
-		if !slices.ContainsFunc(members, func(s string) bool { return strings.HasPrefix(s, m[1]) }) {
-			members = append(members, m[0])
-		}
-	}
-	return strings.Join(members, ", ")
+	return files
 }

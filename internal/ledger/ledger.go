@@ -31,9 +31,8 @@ type Ledger struct {
 	Commands []Command     `json:"commands,omitempty"` // each once, where it ran last
 	Commits  []Commit      `json:"commits,omitempty"`  // that commands made and that are still there
 	Trees    []Tree        `json:"trees,omitempty"`    // the last used last
-	Outcomes []Outcome     `json:"outcomes,omitempty"`
-	Errors   []Failure     `json:"errors,omitempty"` // after which nothing of the kind succeeded
-	Users    []UserMessage `json:"users,omitempty"`  // that the user typed
+	Errors   []Failure     `json:"errors,omitempty"`   // after which nothing of the kind succeeded
+	Users    []UserMessage `json:"users,omitempty"`    // that the user typed
 	// Todos is the list as the latest todo tool call left it; where no tool keeps
 	// one, the latest list with boxes to tick that the agent wrote.
 	Todos     []Todo      `json:"todos,omitempty"`
@@ -196,7 +195,6 @@ func (r *Reader) Ledger() Ledger {
 		Commands:    limit(o, "commands", r.commands.values(), 120, nil),
 		Commits:     limit(o, "commits", slices.Clone(r.commits), 100, nil),
 		Trees:       limit(o, "trees", r.trees.values(), 20, nil),
-		Outcomes:    limit(o, "outcomes", r.outcomes.values(), 40, nil),
 		Errors:      limit(o, "errors", r.errors.values(), 30, nil),
 		Rules:       limit(o, "rules", slices.Clone(r.rules), 80, func(s Statement) bool { return s.Replaced }),
 		Decisions:   limit(o, "decisions", slices.Clone(r.decisions), maxDecided, nil),

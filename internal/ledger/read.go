@@ -42,7 +42,6 @@ type Reader struct {
 	errors      table[Failure]
 	commits     []Commit
 	trees       table[Tree]
-	outcomes    table[Outcome]
 	users       []UserMessage
 	seen        map[string]bool // entries of users
 	todos       []Todo
@@ -58,15 +57,13 @@ type Reader struct {
 	ended       Boundary
 	proven      bool // by what was done since the last change and the user's last message
 	checkpoints []Checkpoint
-	acted       bool            // a command ran that may have changed files
-	dirty       map[string]bool // files that git named before anything was done: somebody else changed them
 }
 
 // NewReader returns a Reader that has read nothing.
 func NewReader(opt Options) *Reader {
 	return &Reader{
 		place: newPlace(opt.Cwd), parser: newParser(), calls: map[string]call{}, running: map[string]started{}, parsed: map[string]line{}, left: map[string][]selection{},
-		omitted: map[string]int{}, seen: map[string]bool{}, dirty: map[string]bool{}, ruleAt: map[string]int{}, subjects: map[string]map[string]bool{},
+		omitted: map[string]int{}, seen: map[string]bool{}, ruleAt: map[string]int{}, subjects: map[string]map[string]bool{},
 	}
 }
 
@@ -380,13 +377,8 @@ func (r *Reader) command(c call, o outcome) {
 	if o.status != StatusUnknown {
 		r.shellFiles(l.shellChanges(r.place, o.status == StatusFailed))
 	}
-	r.acted = r.acted || !l.looks
-	if o.status != StatusFailed {
-		r.gitFiles(l, o.text)
-	}
 	if o.running == "" {
 		r.git(l, o)
-		r.publish(l, o)
 	}
 }
 

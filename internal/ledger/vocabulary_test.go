@@ -115,7 +115,7 @@ const [a, b] = await Promise.all([tools.exec_command({cmd:"cat 'src/b.rs'",workd
 				t.Bash("git diff", "<returncode>0</returncode>\n<output>\ndiff --git a/lib/x.py b/lib/x.py\nindex 1..2\n--- a/lib/x.py\n+++ b/lib/x.py\n</output>")
 				t.Bash("rm test_x.py && mkdir -p out/sub", "<returncode>0</returncode>\n<output>\n</output>")
 			},
-			weak:     "modified lib/x.py (read); deleted test_x.py; created out/sub/",
+			weak:     "read lib/x.py; deleted test_x.py; created out/sub/",
 			commands: "cat > test_x.py << 'EOF' import x EOF python test_x.py: failed 1 1/1; sed -n '1,20p' lib/x.py && grep -n def lib/x.py: ok 0; git diff: ok 0; rm test_x.py && mkdir -p out/sub: ok 0",
 		},
 		{
