@@ -716,6 +716,7 @@ func TestQuestionBehindSomething(t *testing.T) {
 	x.h.clock.add(time.Second)
 	x.update(tea.KeyPressMsg{Code: 'g', Mod: tea.ModCtrl})
 	x.u.help()
+	x.sees("── help")
 	x.press("y")
 	x.press("esc", "y")
 	if len(x.h.Agent().Questions()) != 1 {
