@@ -24,6 +24,7 @@ const (
 	changeWorth  = 2.5 // files that were changed
 	ranWorth     = 1.0 // a command that ran
 	failureWorth = 1.5 // one that failed
+	refusalWorth = 3.0 // what the user said in refusing one
 
 	wordWeight = .15 // of a word that is no identifier
 )
@@ -59,6 +60,13 @@ func (d *digest) story() []piece {
 			})
 		}
 		for at := t.from; at < t.to; at++ {
+			m := d.msgs[at]
+			for _, said := range m.chose {
+				if m.call != nil && !strings.Contains(said, answered) { // in refusing a call
+					s := "`" + clipName(shownCommand(cmp.Or(m.op.Command, m.call.Name+" "+m.op.Path), d.in.Cwd), 120) + "`: the user said: " + said
+					add(at, 0, s, d.idsIn(s), refusalWorth)
+				}
+			}
 			lead := leadWorth
 			for seq, l := range d.sentences(at, report) {
 				if worth, ok := sentenceWorth(l, at == report); ok {
