@@ -67,15 +67,17 @@ func undo(u *ui) {
 
 func askUndo(u *ui, turn files.Turn, paths []string) {
 	talk := func() { navigate(u, turn.ID, clew.BranchOptions{}) }
+	options := []widget.Option{
+		{Key: "f", Text: "its files: they are again as before it", Do: func() { restore(u, turn.ID, false, func() {}) }},
+		{Key: "c", Text: "the conversation: it goes on before that message; files stay", Do: talk},
+		{Key: "b", Text: "both", Do: func() { restore(u, turn.ID, false, talk) }},
+	}
+	if u.state.Totals.Passes > 0 {
+		options = append(options, widget.Option{Key: "p", Text: "the last compaction", Do: func() { undoCompaction(u, session.UndoOptions{}) }})
+	}
 	u.choose(widget.Question{
-		Title: "take back what?", Text: "The last turn that changed files: " + text.FirstLine(turn.Text) + "\n" + strings.Join(paths, "\n"), Safe: 4,
-		Options: []widget.Option{
-			{Key: "f", Text: "its files: they are again as before it", Do: func() { restore(u, turn.ID, false, func() {}) }},
-			{Key: "c", Text: "the conversation: it goes on before that message; files stay", Do: talk},
-			{Key: "b", Text: "both", Do: func() { restore(u, turn.ID, false, talk) }},
-			{Key: "p", Text: "the last compaction", Do: func() { undoCompaction(u, session.UndoOptions{}) }},
-			{Key: "n", Text: "nothing"},
-		},
+		Title: "take back what?", Text: "The last turn that changed files: " + text.FirstLine(turn.Text) + "\n" + strings.Join(paths, "\n"),
+		Safe: len(options), Options: append(options, widget.Option{Key: "n", Text: "nothing"}),
 	}, true)
 }
 

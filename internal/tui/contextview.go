@@ -190,6 +190,9 @@ func showFound(u *ui, found *clew.Found, words string) {
 		}
 	}
 	title := fmt.Sprintf("%s for %s", text.Counted(found.Total, "hit"), words)
+	if len(items) > len(found.Hits) {
+		title += ", and what belongs to them"
+	}
 	if found.Next > 0 {
 		title += fmt.Sprintf(", the best %d", found.Next)
 	}

@@ -203,6 +203,7 @@ func TestUndoTakesFilesBack(t *testing.T) {
 			x.say("/undo")
 			x.sees("take back what?")
 			x.sees("f.txt")
+			x.lacks("the last compaction")
 			x.h.clock.add(time.Second)
 			x.press(key)
 			x.idle()

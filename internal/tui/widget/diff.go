@@ -47,13 +47,16 @@ func diffLine(t *Theme, style lipgloss.Style, language, l string, width int) []s
 	if width < 3 || l == "" {
 		return []string{t.Paint(style, Cut(l, width))}
 	}
-	// The sign stands before each part of a line.
+	// The sign stands before a line, and a mark before what goes on of it.
 	sign, rest := l[:1], l[1:]
 	if !strings.ContainsAny(sign, "+- ") {
 		sign, rest, language = "", l, ""
 	}
-	parts := hardWrap(rest, width-len(sign))
+	parts := hardWrap(rest, width-min(len(sign), 1))
 	for i, part := range parts {
+		if i > 0 && sign != "" {
+			sign = "↳"
+		}
 		parts[i] = t.Paint(style, sign) + paintCode(t, style, language, part)
 	}
 	return parts
