@@ -94,13 +94,14 @@ func (t *teller) say(format string, args ...any) { fmt.Fprintf(t.out, format+"\n
 // ask reads a line, on a terminal one that is not shown if it is secret. The end of the input,
 // and an interruption, is errNoStart.
 func (t *teller) ask(ctx context.Context, prompt string, secret bool) (line string, err error) {
+	restore := func() {}
 	read := func() (string, error) {
 		fmt.Fprint(t.out, prompt)
 		return readLine(t.in)
 	}
 	if f, ok := t.in.(*os.File); ok && secret {
 		if before, err := term.MakeRaw(int(f.Fd())); err == nil {
-			defer func() { _ = term.Restore(int(f.Fd()), before) }() // also after an interruption
+			restore = func() { _ = term.Restore(int(f.Fd()), before) }
 			// term.ReadPassword passes over Ctrl+D; here it, and Ctrl+C, is the end of the input.
 			read = func() (string, error) { return term.NewTerminal(onTerminal{f, t.out}, "").ReadPassword(prompt) }
 		}
@@ -118,6 +119,7 @@ func (t *teller) ask(ctx context.Context, prompt string, secret bool) (line stri
 	case <-ctx.Done():
 		err = io.EOF
 	}
+	restore()
 	if errors.Is(err, io.EOF) {
 		t.say("")
 		err = errNoStart
