@@ -27,9 +27,12 @@ var (
 	errLanguage = errors.New("it was not in the user's language")
 )
 
-// maxInvented is which share of the lines may name what nobody said, in percent,
-// for them to be taken out of an answer that is good otherwise.
-const maxInvented = 20
+// Which share of the lines may name what nobody said, in percent, for them to be taken out of an
+// answer that is good otherwise: at once, and where the model had been asked again.
+const (
+	fewInvented = 5
+	maxInvented = 20
+)
 
 // minProse is how many bytes a summary without headings has at least.
 const minProse = 200
@@ -67,7 +70,11 @@ func (r *run) check(resp *model.Response, q question, known known, last bool) (s
 	}
 	slices.Sort(invented)
 	if invented = slices.Compact(invented); len(invented) > 0 {
-		if !last || len(invented)*100 > n*maxInvented {
+		most := fewInvented
+		if last {
+			most = maxInvented
+		}
+		if len(invented)*100 > n*most {
 			return d, fmt.Errorf("it names what is not in the conversation: %s", strings.Join(invented[:min(len(invented), 12)], ", "))
 		}
 		r.reject(fmt.Errorf("lines were taken out that name what is not in the conversation: %s", strings.Join(invented, ", ")))

@@ -772,3 +772,15 @@ func TestPartsOfNamesAreNamed(t *testing.T) {
 		}
 	}
 }
+
+// TestOneInventionIsTakenOut: for one line in many that names what nobody said no model is asked again.
+func TestOneInventionIsTakenOut(t *testing.T) {
+	for more, asked := range map[int]int{5: 2, 40: 1} {
+		said := answer{text: good + strings.Repeat("2. go on with config.go\n", more) + "3. look at src/invented/thing.rs\n"}
+		m := &scripted{window: 200_000, answers: []answer{said, said}}
+		out := summarize(t, m, summary.Input{Items: items(t, conversation(20))})
+		if len(m.asked) != asked || strings.Contains(out.Text, "thing.rs") || out.Summarizer != "test/scripted" {
+			t.Errorf("%d lines more: asked %d times, want %d; by %s, %v", more, len(m.asked), asked, out.Summarizer, out.Rejected)
+		}
+	}
+}
