@@ -407,6 +407,12 @@ func TestOmit(t *testing.T) {
 			}
 			x.say("/omit ffff")
 			x.sees("omit ffff")
+			x.say("/pin " + x.id("Answer 0"))
+			x.sees("pinned: ")
+			x.say("/omit " + x.id("Answer 0"))
+			x.sees("omit: ")
+			x.idle()
+			x.lacks("the compaction failed")
 		})
 	}
 }
