@@ -63,7 +63,7 @@ func (d *digest) story() []piece {
 			m := d.msgs[at]
 			for _, said := range m.chose {
 				if m.call != nil && !strings.Contains(said, answered) { // in refusing a call
-					s := "`" + clipName(shownCommand(cmp.Or(m.op.Command, m.call.Name+" "+m.op.Path), d.in.Cwd), 120) + "`: the user said: " + said
+					s := "`" + clipName(shownCommand(cmp.Or(m.op.Command, strings.TrimSpace(m.call.Name+" "+m.op.Path)), d.in.Cwd), 120) + "`: the user said: " + said
 					add(at, 0, s, d.idsIn(s), refusalWorth)
 				}
 			}
