@@ -731,6 +731,15 @@ func TestQuestionBehindSomething(t *testing.T) {
 	}
 }
 
+// TestCommandEndsAtALine: what is pasted behind a command in a line of its own is no part of its name.
+func TestCommandEndsAtALine(t *testing.T) {
+	x := newTerm(t, nil)
+	x.fill(1)
+	x.update(tea.PasteMsg{Content: "/new\nhello"})
+	x.press("enter")
+	x.sees("a new session")
+}
+
 func TestNewIsRefusedAtWork(t *testing.T) {
 	wait, open := gate("wait")
 	x := newTerm(t, withTools(wait))
