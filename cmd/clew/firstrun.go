@@ -129,13 +129,11 @@ func (t *teller) ask(ctx context.Context, prompt string, secret bool) (line stri
 
 // onTerminal is the terminal that the user sits at. It is read no further than a line.
 type onTerminal struct {
-	*os.File
+	in io.Reader
 	io.Writer
 }
 
-func (t onTerminal) Read(p []byte) (int, error) { return t.File.Read(p[:min(len(p), 1)]) }
-
-func (t onTerminal) Write(p []byte) (int, error) { return t.Writer.Write(p) }
+func (t onTerminal) Read(p []byte) (int, error) { return t.in.Read(p[:min(len(p), 1)]) }
 
 // variableName is what is taken for the name of a variable and not for a key: those of the
 // providers have small letters or dashes.

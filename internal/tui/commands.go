@@ -9,7 +9,6 @@ import (
 	"unicode"
 
 	"github.com/clew-dev/clew/agent"
-	"github.com/clew-dev/clew/internal/agent/rpc"
 	"github.com/clew-dev/clew/internal/text"
 	"github.com/clew-dev/clew/internal/tui/widget"
 )
@@ -174,16 +173,12 @@ func trust(u *ui) {
 }
 
 func help(u *ui) {
-	var own []rpc.Command
-	u.run("", func(context.Context) error { own = u.cfg.Host.Commands(); return nil }, func(error) {
+	u.withCommands(func(cmds []widget.Command) {
 		u.show("help", func(width int) string {
 			var b strings.Builder
 			var rows [][2]string
-			for _, c := range commands() {
-				rows = append(rows, [2]string{strings.TrimSpace("/" + c.name + " " + c.args), c.help})
-			}
-			for _, c := range own {
-				rows = append(rows, [2]string{strings.TrimSpace("/" + c.Name + " " + c.Arguments), c.Description})
+			for _, c := range cmds {
+				rows = append(rows, [2]string{strings.TrimSpace("/" + c.Name + " " + c.Args), c.Help})
 			}
 			table(&b, rows, width)
 			b.WriteString("\n")

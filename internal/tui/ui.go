@@ -79,6 +79,14 @@ func newUI(ctx context.Context, c Config) *ui {
 // readCommands has the commands offered: ours, and those that files of the user or the
 // project define.
 func (u *ui) readCommands() {
+	u.withCommands(func(cmds []widget.Command) {
+		u.ed.Commands = cmds
+		u.ed.Update(tea.PasteMsg{}) // nothing is put in; it looks again what to offer
+	})
+}
+
+// withCommands reads which commands there are.
+func (u *ui) withCommands(then func([]widget.Command)) {
 	var own []rpc.Command
 	u.run("", func(context.Context) error { own = u.cfg.Host.Commands(); return nil }, func(error) {
 		var cmds []widget.Command
@@ -88,8 +96,7 @@ func (u *ui) readCommands() {
 		for _, c := range own {
 			cmds = append(cmds, widget.Command{Name: c.Name, Args: c.Arguments, Help: c.Description})
 		}
-		u.ed.Commands = cmds
-		u.ed.Update(tea.PasteMsg{}) // nothing is put in; it looks again what to offer
+		then(cmds)
 	})
 }
 

@@ -70,7 +70,7 @@ func Peek(ctx context.Context, path string) (info Info, err error) {
 	if tail := max(headEnd, info.Size-peekBytes); tail < info.Size {
 		named, err := info.scan(f, tail, info.Size, true)
 		if err == nil && !named {
-			err = info.findName(f, max(headEnd, info.Size-middleBytes), tail)
+			err = info.findName(f, max(headEnd, info.Size-middleBytes))
 		}
 		if err != nil {
 			return info, err
@@ -82,16 +82,16 @@ func Peek(ctx context.Context, path string) (info Info, err error) {
 	return info, nil
 }
 
-// findName takes the last name from a part of the file, of which it parses the records that may have one.
-func (info *Info) findName(r io.ReaderAt, from, to int64) error {
-	part := make([]byte, min(to+4<<10, info.Size)-from) // and of a record that begins in it the rest
-	if _, err := r.ReadAt(part, from); err != nil && !errors.Is(err, io.EOF) {
-		return err
-	}
-	mark := []byte(`"session_info"`)
-	for at := bytes.LastIndex(part, mark); at >= 0; at = bytes.LastIndex(part[:at], mark) {
-		line := part[bytes.LastIndexByte(part[:at], '\n')+1:]
-		line, _, _ = bytes.Cut(line, []byte("\n"))
+// findName takes the last name behind an offset, and parses no record but those that may have one.
+func (info *Info) findName(r io.ReaderAt, from int64) error {
+	for back := newBackward(r, from, info.Size); ; {
+		line, _, more, err := back.prev()
+		if err != nil || !more {
+			return err
+		}
+		if !bytes.Contains(line, []byte(`"session_info"`)) {
+			continue
+		}
 		if e, err := session.ParseEntry(line); err == nil {
 			if name, ok := e.SessionName(); ok {
 				info.Name = strings.Clone(name)
@@ -99,7 +99,6 @@ func (info *Info) findName(r io.ReaderAt, from, to int64) error {
 			}
 		}
 	}
-	return nil
 }
 
 // scan takes what is wanted from a part of the file, and reports whether a name was there. inside says that it begins

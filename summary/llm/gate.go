@@ -192,7 +192,7 @@ func (k known) handle(ref string) bool {
 // a folder of a path; a number only as it is.
 func (k known) has(name string) bool {
 	name = strings.ToLower(strings.TrimLeft(name, "#"))
-	if strings.Trim(name, "0123456789") != "" {
+	if !text.AllDigits(name) {
 		return strings.Contains(k.said, name) || k.words(name)
 	}
 	for rest := k.said; ; {
@@ -200,7 +200,7 @@ func (k known) has(name string) bool {
 		if !ok {
 			return false
 		}
-		if !endsInDigit(before) && (after == "" || after[0] < '0' || after[0] > '9') {
+		if !text.AllDigits(before[max(len(before)-1, 0):]) && !text.AllDigits(after[:min(len(after), 1)]) {
 			return true
 		}
 		rest = after
@@ -215,10 +215,6 @@ func (k known) words(name string) bool {
 		}
 	}
 	return strings.Contains(name, "/")
-}
-
-func endsInDigit(s string) bool {
-	return s != "" && s[len(s)-1] >= '0' && s[len(s)-1] <= '9'
 }
 
 // names reports whether a text names something of the conversation.
