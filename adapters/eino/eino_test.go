@@ -20,6 +20,7 @@ import (
 	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/adapters/eino"
 	"github.com/clew-dev/clew/compact"
+	"github.com/clew-dev/clew/internal/adaptertest"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/model/modeltest"
 )
@@ -157,25 +158,8 @@ func TestAgent(t *testing.T) {
 	if bad := srv.Violations(); len(bad) > 0 {
 		t.Errorf("the server found %d: %s", len(bad), bad[0])
 	}
-	same, xs := 0, srv.Exchanges()
-	for _, x := range xs {
-		if x.Kept {
-			same++
-		}
-	}
-	passes := 0
-	for e, err := range s.Log().Store().All(ctx) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if c, ok := e.Custom(); ok && c.CustomType == "clew.pass" {
-			passes++
-		}
-	}
-	// The first request has none before it; each of the others that began in another way is a pass.
-	if len(xs) < 140 || len(xs)-same != 1+passes || passes > 20 {
-		t.Errorf("%d of %d requests began like the one before, with %d passes", same, len(xs), passes)
-	}
+	xs := srv.Exchanges()
+	same := adaptertest.OnlyPassesSwitch(t, s, xs, 140)
 	t.Logf("%d requests, %d began like the one before; the agent holds %d messages", len(xs), same, len(history))
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/clew-dev/clew"
 	"github.com/clew-dev/clew/adapters/genkit"
 	"github.com/clew-dev/clew/compact"
+	"github.com/clew-dev/clew/internal/adaptertest"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/model/modeltest"
 )
@@ -89,27 +90,10 @@ func TestGenerate(t *testing.T) {
 	if bad := srv.Violations(); len(bad) > 0 {
 		t.Errorf("the server found %d: %s", len(bad), bad[0])
 	}
-	same, xs := 0, srv.Exchanges()
-	for _, x := range xs {
-		if x.Kept {
-			same++
-		}
-	}
 	if len(history) < 240 || !strings.Contains(history[0].Text(), "Read all the files") {
 		t.Errorf("the program holds %d messages, the first %.100q", len(history), history[0].Text())
 	}
-	passes := 0
-	for e, err := range s.Log().Store().All(ctx) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if c, ok := e.Custom(); ok && c.CustomType == "clew.pass" {
-			passes++
-		}
-	}
-	// The first request has none before it; each of the others that began in another way is a pass.
-	if len(xs) < 120 || len(xs)-same != 1+passes || passes > 20 {
-		t.Errorf("%d of %d requests began like the one before, with %d passes", same, len(xs), passes)
-	}
+	xs := srv.Exchanges()
+	same := adaptertest.OnlyPassesSwitch(t, s, xs, 120)
 	t.Logf("%d requests, %d began like the one before; the program holds %d messages", len(xs), same, len(history))
 }
