@@ -64,8 +64,7 @@ func command(u *ui, mark, rest string) {
 		shell(u, strings.TrimSpace(rest), mark == "!!")
 		return
 	}
-	name := rest
-	args := ""
+	name, args := rest, ""
 	if at := strings.IndexFunc(rest, unicode.IsSpace); at >= 0 {
 		name, args = rest[:at], rest[at+1:]
 	}
