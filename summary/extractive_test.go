@@ -123,26 +123,20 @@ func statementParts(s string) []string {
 		}
 		parts = out
 	}
-	english := languages[english]
-	for _, how := range []string{english.dirty, english.clean, english.pushed, english.ahead} {
-		if i := strings.Index(s, ", "+how); i >= 0 && strings.HasPrefix(s, english.branch) {
-			s = s[:i] + ", " + strings.TrimPrefix(s[i+2:], how) // a working tree
-		}
-	}
 	parts[0], _, _ = strings.Cut(s, " +") // other files
 	for _, l := range languages {
-		for _, own := range []string{l.first, l.current, l.latest, l.changed, l.command, l.failed, l.commit, l.since, l.branch, "`" + l.passes, "`" + l.fails, "`" + l.refused} {
+		for _, own := range []string{l.first, l.current, l.latest, l.changed, l.command, l.failed, l.commit, l.since, "`" + l.passes, "`" + l.fails, "`" + l.refused} {
 			if strings.HasPrefix(s, own) || strings.Contains(own, "`") || own == l.failed || own == l.since {
 				split(own)
 			}
 		}
 	}
-	for _, mark := range []string{"…", " · ", " | ", ": ", ", ", "`", ". ", "。"} {
+	for _, mark := range []string{"…", " · ", " | ", ": ", ", ", "`", ". ", "。", " ("} {
 		split(mark)
 	}
 	var out []string
 	for _, p := range parts {
-		if p = strings.Trim(strings.TrimPrefix(p, commandMark), ":;. "); p != "" && p != "$" && p != codeSource {
+		if p = strings.Trim(strings.TrimPrefix(p, commandMark), ":;. )"); p != "" && p != "$" && p != codeSource {
 			out = append(out, p)
 		}
 	}

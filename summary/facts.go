@@ -441,8 +441,10 @@ func (x *extractor) command(s string) string { return commandMark + shownCommand
 func shownCommand(s, cwd string) string {
 	s = strings.TrimSpace(s)
 	if cwd != "" {
-		for _, sep := range []string{" && ", "; "} {
-			s = strings.TrimPrefix(s, "cd "+cwd+sep)
+		for _, dir := range []string{cwd, `"` + cwd + `"`, "'" + cwd + "'"} {
+			for _, sep := range []string{" && ", "; "} {
+				s = strings.TrimPrefix(s, "cd "+dir+sep)
+			}
 		}
 	}
 	if first, _, more := strings.Cut(s, "\n"); more {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/clew-dev/clew/internal/ledger"
 	"github.com/clew-dev/clew/internal/redact"
@@ -315,8 +316,13 @@ func (d *digest) done() []piece {
 	add := func(entry string, t string, of int) {
 		out = append(out, d.statement(kindDone, d.line(t, entry), 10*d.place(entry)+of))
 	}
-	for _, c := range d.led.Commits[max(0, len(d.led.Commits)-maxDone):] {
-		add(c.Entry, strings.TrimSpace(d.words.commit+c.Hash)+": "+c.Subject, 0)
+	commits := d.led.Commits[max(0, len(d.led.Commits)-maxDone):]
+	for i, c := range commits {
+		on := ""
+		if c.Branch != "" && i == len(commits)-1 {
+			on = " (" + c.Branch + ")"
+		}
+		add(c.Entry, strings.TrimSpace(d.words.commit+c.Hash)+on+": "+c.Subject, 0)
 	}
 	changed := d.codeChanged()
 	passed := map[ledger.Check]int{}
@@ -342,28 +348,23 @@ func (d *digest) done() []piece {
 	if call, ref := d.handedIn(); strings.Contains(strings.ToLower(call), "submit") {
 		out = append(out, d.statement(kindDone, Line{Text: "`" + clipName(shownCommand(redact.Text(call), d.in.Cwd), 160) + "`", Ref: ref}, 10*len(d.msgs)))
 	}
-	standing, _ := d.standing()
-	out = append(out, d.numbered(kindDone, standing)...)
-	for i := range standing {
-		out[len(out)-1-i].order = 10 * len(d.msgs) // it is so now
-	}
 	slices.SortStableFunc(out, func(a, b piece) int { return cmp.Compare(b.order, a.order) })
 	for i, l := range slices.Backward(d.prev.Done) {
-		if !d.told(l.Text) {
+		if !d.toldBetter(l.Text) {
 			out = append(out, d.statement(kindDone, l, 10*(i-len(d.prev.Done))))
 		}
 	}
 	return out
 }
 
-// told reports whether the ledger tells better what stands in a line of an earlier summary: it has what was before.
-func (d *digest) told(line string) bool {
+// toldBetter reports whether the ledger tells what stands in a line of an earlier summary: it has what was before.
+func (d *digest) toldBetter(line string) bool {
 	command, passes := passing(line)
 	if passes && slices.ContainsFunc(d.led.Commands, func(c ledger.Command) bool { return c.Text == command }) {
 		return true
 	}
 	return slices.ContainsFunc(d.led.Commands, func(c ledger.Command) bool { return d.place(c.Entry) < 0 }) && slices.ContainsFunc(languages, func(l phrases) bool {
-		return line[0] == '`' || strings.HasPrefix(line, strings.TrimSpace(l.commit)) || strings.HasPrefix(line, l.branch)
+		return line[0] == '`' || strings.HasPrefix(line, strings.TrimSpace(l.commit))
 	})
 }
 
@@ -380,42 +381,69 @@ func (d *digest) codeChanged() int {
 
 var noCode = text.Words(`.md .mdx .rst .txt .adoc`)
 
-// standing tells how the working trees stand in which work was done last. What is not committed or not pushed is
-// still in progress.
-func (d *digest) standing() (done, open []Line) {
-	trees := d.led.Trees
-	if worked := slices.DeleteFunc(slices.Clone(trees), func(t ledger.Tree) bool { return !t.Worked }); len(worked) > 0 {
-		trees = worked
+// told offers what commands printed last of how things stand outside of the files, in whole lines: a branch or a number
+// stands once in an output and nowhere else. Newest first.
+func (d *digest) told() (out []piece) {
+	known, moved := map[string]bool{}, false
+	changed := d.codeChanged()
+	for _, c := range slices.Backward(d.led.Commands) {
+		of, moves := ledger.Tells(c.Text)
+		stale := len(of) == 0
+		for _, k := range of {
+			stale = stale || known[k] || moved && !moves && strings.HasPrefix(k, "git ")
+		}
+		for _, k := range of {
+			known[k] = true
+		}
+		at := d.place(c.Entry)
+		moved = moved || moves
+		if stale {
+			continue
+		}
+		if at < 0 {
+			for i, l := range d.prev.Done {
+				if strings.HasPrefix(l.Text, "`"+d.shown(c)+"`") && len(out) < maxDone {
+					out = append(out, d.statement(kindDone, l, i-len(d.prev.Done)))
+				}
+			}
+			continue
+		}
+		if said := d.printedLines(at, toldLines, maxStatement); said != "" {
+			s := "`" + d.shown(c) + "`"
+			if c.Status == ledger.StatusFailed {
+				s += d.words.failed
+			}
+			if at < changed && slices.Contains(of, "git status") {
+				s += d.words.since
+			}
+			out = append(out, d.statement(kindDone, d.line(s+": "+said, c.Entry), 10*at))
+		}
 	}
-	trees = trees[max(0, len(trees)-2):]
-	for i, t := range trees {
-		if i < len(trees)-1 && d.place(t.Entry) < len(d.msgs)/2 {
-			continue // it was left long ago
+	return out
+}
+
+// toldLines is how many lines of an output say how things stand.
+const toldLines = 6
+
+// printedLines returns the first lines that a command printed, at most so many and so long together. The commits among
+// them are told elsewhere, what a server adds is no news, and texts in JSON are sources.
+func (d *digest) printedLines(at, lines, runes int) string {
+	said := ""
+	for line := range d.msgs[at].printed() {
+		line = strings.Join(strings.Fields(strings.TrimRight(oneLine(line), "+- ")), " ")
+		if line == "" || forbidden(line) || noOutcome().MatchString(line) || strings.HasPrefix(line, "remote:") || strings.Contains(line, `\n`) || slices.ContainsFunc(d.led.Commits, func(c ledger.Commit) bool { return c.Hash != "" && strings.Contains(line, " "+c.Hash+"] ") }) {
+			continue
 		}
-		var said []string
-		if strings.HasPrefix(t.Branch, "HEAD ") { // detached
-			said = append(said, t.Branch)
-		} else if t.Branch != "" {
-			said = append(said, d.words.branch+t.Branch)
+		if said != "" {
+			said += " | "
 		}
-		if t.Dir != "" && t.Branch != "" {
-			said[0] += " (" + t.Dir + ")"
+		if lines == 0 || utf8.RuneCountInString(said) > runes {
+			return clipName(said+text.Ellipsis, runes)
 		}
-		if len(t.Changed) > 0 {
-			said = append(said, d.words.dirty+strings.ReplaceAll(", "+few(t.Changed), ", "+t.Dir+"/", ", ")[2:])
-		} else if t.Clean {
-			said = append(said, d.words.clean)
-		}
-		if how := map[string]string{ledger.Pushed: d.words.pushed, ledger.Ahead: d.words.ahead}[t.Push]; how != "" {
-			said = append(said, how)
-		}
-		if l := d.line(strings.Join(said, ", "), t.Entry); len(t.Changed) > 0 {
-			open = append(open, l)
-		} else if t.Branch != "" {
-			done = append(done, l)
-		}
+		said += line
+		lines--
 	}
-	return done, open
+	return clipName(said, runes)
 }
 
 // few names the last of some paths, and how many others there are.
@@ -447,17 +475,16 @@ func (d *digest) counted(i int) string {
 }
 
 // inProgress offers what came after the last request and is not finished: the todo
-// that is being worked on, what the agent said last, what it changed and ran, what is not committed.
+// that is being worked on, what the agent said last, what it changed and ran.
 func (d *digest) inProgress() []Line {
 	out := d.todos(ledger.TodoActive)
-	_, open := d.standing()
 	if call, _ := d.handedIn(); d.last.ended || call != "" {
-		return append(out, open...) // what else is in progress stands in what is kept, or nothing is
+		return out // what else is in progress stands in what is kept, or nothing is
 	}
 	if l := d.lastReport(); l.Text != "" {
 		out = append(out, l)
 	}
-	if paths, ref := d.changedIn(d.last); len(paths) > 0 && !d.committed() && !slices.ContainsFunc(open, func(l Line) bool { return strings.Contains(l.Text, d.words.dirty) }) {
+	if paths, ref := d.changedIn(d.last); len(paths) > 0 && !d.committed() {
 		out = append(out, Line{Text: d.words.changed + few(paths), Ref: ref})
 	}
 	call, ref := d.unanswered()
@@ -474,7 +501,7 @@ func (d *digest) inProgress() []Line {
 		t := d.words.command + clipName(shownCommand(redact.Text(call), d.in.Cwd), 160) + failed
 		out = append(out, Line{Text: t, Ref: ref})
 	}
-	return append(out, open...)
+	return out
 }
 
 // committed reports whether a commit came after the last change in the last turn.

@@ -75,9 +75,6 @@ type phrases struct {
 	since                  string // behind that, where files were changed later
 	fails                  string
 	refused                string // behind the name of a tool that failed
-	branch                 string // before the branch that a working tree is on
-	dirty                  string // before the files that are not committed
-	clean, pushed, ahead   string // how a working tree and its branch stand else
 	note                   string // the last section of every document with handles
 }
 
@@ -86,49 +83,41 @@ var languages = []phrases{{
 	first: "First request: ", current: "Current request: ", latest: "Latest request here: ",
 	asked: "Asked: ", before: "What was going on", changed: "Changed: ", command: "Last command: ", failed: " (failed)", commit: "Commit ",
 	passes: " passes", since: " (files changed since)", fails: " fails", refused: " failed",
-	branch: "On branch ", dirty: "not committed: ", clean: "all committed", pushed: "pushed", ahead: "not pushed",
 	note: "[#id] names an entry of the session log. What is not here can be read back by it.",
 }, {
 	first: "最初的请求：", current: "当前请求：", latest: "此处最后的请求：",
 	asked: "要求：", before: "此前进行中的工作", changed: "修改了：", command: "最后的命令：", failed: "（失败）", commit: "提交 ",
 	passes: " 通过", since: "（此后文件有改动）", fails: " 失败", refused: " 失败",
-	branch: "位于分支 ", dirty: "未提交：", clean: "已全部提交", pushed: "已推送", ahead: "未推送",
 	note: "[#id] 指会话日志中的一条记录。此处没有的内容可以凭它读回。",
 }, {
 	first: "最初の依頼：", current: "現在の依頼：", latest: "ここでの最後の依頼：",
 	asked: "依頼：", before: "それまでの作業", changed: "変更：", command: "最後のコマンド：", failed: "（失敗）", commit: "コミット ",
 	passes: " は成功", since: "（その後ファイルに変更あり）", fails: " は失敗", refused: " は失敗",
-	branch: "ブランチ ", dirty: "未コミット：", clean: "すべてコミット済み", pushed: "プッシュ済み", ahead: "未プッシュ",
 	note: "[#id] はセッションログの項目を指す。ここにないものはそれで読み戻せる。",
 }, {
 	first: "첫 요청: ", current: "현재 요청: ", latest: "여기서의 마지막 요청: ",
 	asked: "요청: ", before: "진행 중이던 작업", changed: "변경: ", command: "마지막 명령: ", failed: " (실패)", commit: "커밋 ",
 	passes: " 통과", since: " (이후 파일 변경됨)", fails: " 실패", refused: " 실패",
-	branch: "브랜치 ", dirty: "커밋 안 됨: ", clean: "모두 커밋됨", pushed: "푸시됨", ahead: "푸시 안 됨",
 	note: "[#id]는 세션 로그의 항목을 가리킨다. 여기 없는 것은 그것으로 다시 읽을 수 있다.",
 }, {
 	first: "Erste Bitte: ", current: "Jetzige Bitte: ", latest: "Letzte Bitte hier: ",
 	asked: "Gebeten: ", before: "Was im Gange war", changed: "Geändert: ", command: "Letzter Befehl: ", failed: " (fehlgeschlagen)", commit: "Commit ",
 	passes: " läuft durch", since: " (seither Dateien geändert)", fails: " schlägt fehl", refused: " ist fehlgeschlagen",
-	branch: "Auf dem Zweig ", dirty: "nicht eingecheckt: ", clean: "alles eingecheckt", pushed: "gepusht", ahead: "nicht gepusht",
 	note: "[#id] nennt einen Eintrag des Protokolls. Was hier fehlt, lässt sich damit nachlesen.",
 }, {
 	first: "Première demande : ", current: "Demande actuelle : ", latest: "Dernière demande ici : ",
 	asked: "Demandé : ", before: "Ce qui était en cours", changed: "Modifié : ", command: "Dernière commande : ", failed: " (échec)", commit: "Commit ",
 	passes: " réussit", since: " (fichiers modifiés depuis)", fails: " échoue", refused: " a échoué",
-	branch: "Sur la branche ", dirty: "pas validé : ", clean: "tout est validé", pushed: "poussé", ahead: "pas poussé",
 	note: "[#id] désigne une entrée du journal. Ce qui manque ici peut être relu par elle.",
 }, {
 	first: "Primera petición: ", current: "Petición actual: ", latest: "Última petición aquí: ",
 	asked: "Pedido: ", before: "Lo que estaba en curso", changed: "Cambiado: ", command: "Última orden: ", failed: " (fallida)", commit: "Commit ",
 	passes: " pasa", since: " (archivos cambiados desde entonces)", fails: " falla", refused: " falló",
-	branch: "En la rama ", dirty: "sin confirmar: ", clean: "todo confirmado", pushed: "enviado", ahead: "sin enviar",
 	note: "[#id] nombra una entrada del registro. Lo que falta aquí puede releerse con ella.",
 }, {
 	first: "Первая просьба: ", current: "Текущая просьба: ", latest: "Последняя просьба здесь: ",
 	asked: "Просьба: ", before: "Что уже делалось", changed: "Изменено: ", command: "Последняя команда: ", failed: " (ошибка)", commit: "Коммит ",
 	passes: " проходит", since: " (после этого файлы менялись)", fails: " не проходит", refused: " не удалось",
-	branch: "На ветке ", dirty: "не закоммичено: ", clean: "всё закоммичено", pushed: "отправлено", ahead: "не отправлено",
 	note: "[#id] называет запись журнала. Чего здесь нет, можно прочесть по ней.",
 }}
 

@@ -65,9 +65,6 @@ func (r *Reader) Merge(l Ledger) {
 		}
 	}
 	addNew(&r.commits, l.Commits...)
-	for _, t := range l.Trees {
-		*r.trees.touch(t.Dir, t) = t
-	}
 	for _, f := range l.Errors {
 		f.Lines = f.Lines[:min(len(f.Lines), 3)]
 		for i := range f.Lines {

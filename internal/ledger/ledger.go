@@ -25,12 +25,10 @@ import (
 // messages give the same bytes. Every list is bounded and keeps the order of what it holds.
 type Ledger struct {
 	Files []File `json:"files,omitempty"` // that tool calls touched
-	// Weak are files that simple shell commands touched or printed, and those that git
-	// says are changed. A path may be in both lists. A directory ends with "/".
+	// Weak are files that simple shell commands touched or printed. A path may be in both lists. A directory ends with "/".
 	Weak     []File        `json:"weak,omitempty"`
 	Commands []Command     `json:"commands,omitempty"` // each once, where it ran last
 	Commits  []Commit      `json:"commits,omitempty"`  // that commands made and that are still there
-	Trees    []Tree        `json:"trees,omitempty"`    // the last used last
 	Errors   []Failure     `json:"errors,omitempty"`   // after which nothing of the kind succeeded
 	Users    []UserMessage `json:"users,omitempty"`    // that the user typed
 	// Todos is the list as the latest todo tool call left it; where no tool keeps
@@ -194,7 +192,6 @@ func (r *Reader) Ledger() Ledger {
 		Weak:        limit(o, "weak", r.weak.values(), 200, nil),
 		Commands:    limit(o, "commands", r.commands.values(), 120, nil),
 		Commits:     limit(o, "commits", slices.Clone(r.commits), 100, nil),
-		Trees:       limit(o, "trees", r.trees.values(), 20, nil),
 		Errors:      limit(o, "errors", r.errors.values(), 30, nil),
 		Rules:       limit(o, "rules", slices.Clone(r.rules), 80, func(s Statement) bool { return s.Replaced }),
 		Decisions:   limit(o, "decisions", slices.Clone(r.decisions), maxDecided, nil),

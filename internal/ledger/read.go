@@ -41,7 +41,8 @@ type Reader struct {
 	left        map[string][]selection // of a check, by its command line: what no later one that passed covers
 	errors      table[Failure]
 	commits     []Commit
-	trees       table[Tree]
+	branch      string // of the last commit, while no other was checked out since
+	commitDir   string // where it was made
 	users       []UserMessage
 	seen        map[string]bool // entries of users
 	todos       []Todo
@@ -283,7 +284,6 @@ func (r *Reader) touch(c call, o outcome) {
 				ch.state = r.written(p, beginning(o.text))
 			}
 			change(&r.files, p, ch.state, to, c.entry)
-			r.uncommitted(p, ch.state)
 			r.proven = false
 		}
 	}
@@ -465,10 +465,8 @@ func (r *Reader) shellFiles(changes []fileChange) {
 			}
 		case stateRestored:
 			r.restore(ch.path)
-			r.uncommitted(ch.path, ch.state)
 		default:
 			change(&r.weak, ch.path, ch.state, ch.to, r.entry)
-			r.uncommitted(ch.path, ch.state)
 			if ch.state == StateDeleted {
 				r.gone(&r.weak, ch)
 				r.gone(&r.files, ch)
