@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/clew-dev/clew/internal/ledger"
 	"github.com/clew-dev/clew/internal/testchat"
 	"github.com/clew-dev/clew/message"
 	"github.com/clew-dev/clew/summary"
@@ -244,7 +245,11 @@ func scripted(t *testing.T, script string) summary.Input {
 			}
 		case "previous":
 			flush()
-			in.Previous, in.Items = summarize(t, in).Text, nil
+			facts, err := json.Marshal(map[string]any{"clew": map[string]any{"ledger": ledger.Read(in.Items, ledger.Options{Cwd: in.Cwd})}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			in.Previous, in.PreviousDetails, in.Items = summarize(t, in).Text, facts, nil
 		case "kept":
 			flush()
 			kept = true

@@ -44,8 +44,9 @@ type source struct {
 const (
 	userShare     = 22
 	userShareMost = 60 // where room is left
-	briefingShare = 45
+	briefingShare = 35 // more where the agent talks more than it does
 	beforeStory   = 60 // of the briefing, at most
+	storyShare    = 60 // of the briefing, at most
 	filesShare    = 12
 	rulesShare    = 9
 	stateShare    = 6 // each of decisions, in progress, failing, next
@@ -375,11 +376,12 @@ func (p *planner) build(budget int64) []piece {
 		b.pay(m, b.cost(&m))
 	}
 	// Of the budget that there is, not of what is tried for: the briefing takes no more.
-	briefing := new(min(budget, p.in.Budget) * briefingShare / 100)
+	told, ofThat := p.d.profile.shares()
+	briefing := new(min(budget, p.in.Budget) * told / 100)
 	if p.in.QuoteBudget > 0 {
-		*briefing = max(b.left, 0) * briefingShare / 100
+		*briefing = max(b.left, 0) * told / 100
 	}
-	story := new(*briefing * p.d.profile.story() / 100)
+	story := new(*briefing * ofThat / 100)
 	before := new(*briefing * beforeStory / 100)
 	if p.in.Written == nil {
 		b.takeAll(p.d.goal(budget*goalShare/100), part(2*goalShare), briefing, before)
@@ -396,8 +398,8 @@ func (p *planner) build(budget int64) []piece {
 	section(p.next, stateShare)
 	section(p.active, stateShare)
 	section(p.told, doneShare)
-	section(p.done, doneShare)
 	section(p.decided, stateShare)
+	section(p.done, doneShare)
 	later = b.takeAll(later, briefing, before)
 	if p.in.Written == nil {
 		b.takeAll(p.d.earlier(budget*15/100, b), part(20))

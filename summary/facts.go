@@ -446,12 +446,17 @@ func shownCommand(s, cwd string) string {
 				s = strings.TrimPrefix(s, "cd "+dir+sep)
 			}
 		}
+		s = strings.ReplaceAll(s, strings.TrimSuffix(cwd, "/")+"/", "")
 	}
 	if first, _, more := strings.Cut(s, "\n"); more {
 		s = first + " " + text.Ellipsis
 	}
-	return oneLine(s)
+	s = oneLine(s)
+	return s[:len(s)-len(shortens().FindString(s))]
 }
+
+// shortens matches the end of a command line that only makes less of what is printed.
+var shortens = text.Pattern(`(?: 2>(?:/dev/null|&1)| \| (?:head|tail)(?: -n)?(?: -?\d+)?)+$`)
 
 // argument returns the first of the named arguments of a call that says something.
 func argument(call *message.Block, names ...string) (name, s string) {

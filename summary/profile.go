@@ -74,23 +74,21 @@ func (p *Profile) String() string {
 
 // What the switches weigh.
 const (
-	storyShare  = 60 // of the briefing, at most, for what the agent said and did
-	moreStory   = 15 // more, where discussions are not shortened, and where details are
 	codeAside   = .4 // code in answers, where it is not kept
 	keyFinding  = 5. // a sentence that says why, or that something is so now
 	asReference = 3. // an address
 )
 
-// story is the share of the briefing that is kept for the story, in percent.
-func (p *Profile) story() int64 {
-	share := int64(storyShare)
+// shares are what the briefing takes of the budget, and the story of that, in percent.
+func (p *Profile) shares() (briefing, story int64) {
+	briefing, story = briefingShare, storyShare
 	if !p.SummarizeDiscussions {
-		share += moreStory
+		briefing, story = briefing+10, story+15
 	}
 	if p.SummarizeDetails {
-		share += moreStory
+		story += 15
 	}
-	return share
+	return briefing, story
 }
 
 // Chosen is a profile and why it is in force.

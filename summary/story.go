@@ -217,7 +217,7 @@ func (d *digest) ran(c ledger.Command, at int) (s string, worth float64) {
 }
 
 // noOutcome matches a line that says nothing of how a command came out.
-var noOutcome = text.Pattern(`(?i)^\(no output|^command exited with|^(?:traceback \(|warning\b|note:|\[?notice|npm warn)`)
+var noOutcome = text.Pattern(`(?i)^\((?:bash completed with )?no output|^command exited with|^(?:traceback \(|warning\b|note:|\[?notice|npm warn)`)
 
 // saysError matches a line that is the message of an error, not one about errors.
 var saysError = text.Pattern(`^(?:\W*|\S+: )(?:error|fatal|panic|Error|ERROR|FAIL|FAILED|E  )\b|^\W*(?:\w+\.)*\w*(?:Error|Exception)\b|--- FAIL|: error|[Cc]ould not|[Cc]annot |not found|No such file`)
