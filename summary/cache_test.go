@@ -57,7 +57,7 @@ func TestCacheKnowsTheCall(t *testing.T) {
 			conv.Call("read", testchat.Args("path", f), "func read_"+f[:1]+" reads the old_entries of "+f)
 		}
 		conv.Call("write", testchat.Args("path", file, "content", "func newReader writes the entries"), "ok")
-		return summary.Input{Items: conv.Items(), Budget: 152}
+		return summary.Input{Items: conv.Items(), Budget: 165}
 	}
 	cache := summary.NewCache()
 	for _, f := range []string{"a.go", "b.go"} {

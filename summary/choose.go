@@ -45,7 +45,7 @@ const (
 	userShare     = 22
 	userShareMost = 60 // where room is left
 	briefingShare = 35 // more where the agent talks more than it does
-	beforeStory   = 60 // of the briefing, at most
+	beforeStory   = 70 // of the briefing, at most
 	storyShare    = 60 // of the briefing, at most
 	filesShare    = 12
 	rulesShare    = 9
@@ -394,12 +394,13 @@ func (p *planner) build(budget int64) []piece {
 	}
 	section(p.failing, stateShare)
 	p.quote(b, &user)
-	section(p.rules, rulesShare)
+	p.found += len(p.rules)
+	later = append(later, b.takeAll(p.rules, part(rulesShare))...)
 	section(p.next, stateShare)
 	section(p.active, stateShare)
+	section(p.done, doneShare)
 	section(p.told, doneShare)
 	section(p.decided, stateShare)
-	section(p.done, doneShare)
 	later = b.takeAll(later, briefing, before)
 	if p.in.Written == nil {
 		b.takeAll(p.d.earlier(budget*15/100, b), part(20))
