@@ -123,6 +123,7 @@ func flat(d summary.Document) map[string][]string {
 	add("In Progress", d.InProgress)
 	add("Failing", d.Blocked)
 	add("Next", d.Next)
+	add("Last Seen", d.Seen)
 	add("Decisions", d.Decisions)
 	add("Story", d.Story)
 	add("Sources", d.Context)

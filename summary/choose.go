@@ -83,7 +83,7 @@ type planner struct {
 	userShare  int64
 	quoteParts map[int][]quotePart // by the order of the message
 
-	rules, decided, done, told, active, failing, next []piece
+	rules, decided, done, seen, active, failing, next []piece
 	changed, read, shell                              []piece
 	deleted                                           []piece // where many files were changed, else among them
 }
@@ -112,7 +112,7 @@ func newPlanner(ctx context.Context, in *Input, cache *Cache) (*planner, error) 
 	}
 	p.story, p.sources = d.story(), sources
 	p.decided = d.decisions()
-	p.rules, p.done, p.told = d.rules(), d.done(), d.told()
+	p.rules, p.done, p.seen = d.rules(), d.done(), d.told()
 	p.active, p.next = d.numbered(kindInProgress, d.inProgress()), d.numbered(kindNext, d.next())
 	p.weights = d.weights()
 	return p, nil
@@ -399,7 +399,7 @@ func (p *planner) build(budget int64) []piece {
 	section(p.next, stateShare)
 	section(p.active, stateShare)
 	section(p.done, doneShare)
-	section(p.told, doneShare)
+	section(p.seen, doneShare)
 	section(p.decided, stateShare)
 	later = b.takeAll(later, briefing, before)
 	if p.in.Written == nil {

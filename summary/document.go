@@ -22,6 +22,7 @@ type Document struct {
 	Blocked     []Line // failing checks and open errors
 	Decisions   []Line
 	Next        []Line // numbered in the order given
+	Seen        []Line // what commands printed last of how things stand outside of the files
 	Story       []Line // what was reported and done, by request: From is the request
 	Context     []Line // lines of the log as they stood; From is what they are from
 

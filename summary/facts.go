@@ -301,8 +301,11 @@ func choices(call *message.Block, result string) (out []string) {
 	}
 	for _, m := range choice().FindAllStringSubmatch(result, 8) {
 		question := text.Sentences(oneLine(m[1]))
-		asks := slices.IndexFunc(question, func(s string) bool { return strings.HasSuffix(s, "?") })
-		out = append(out, clipName(question[max(asks, 0)], maxQuestion)+answered+oneLine(m[2]))
+		asks := max(slices.IndexFunc(question, func(s string) bool { return strings.HasSuffix(s, "?") }), 0)
+		if asks > 0 && plainWords(question[asks], 3) < 3 { // "Include it?"
+			question[asks] = question[asks-1] + " " + question[asks]
+		}
+		out = append(out, clipName(question[asks], maxQuestion)+answered+oneLine(m[2]))
 	}
 	if _, s, ok := strings.Cut(result, "User selected: "); ok && len(out) == 0 {
 		_, question := argument(call, "question")

@@ -73,7 +73,7 @@ func (d *digest) goal(tokens int64) []piece {
 		now := clipName(request(cur), fit)
 		if order, short := d.lastOrder(); short && order.Ref != cur.Ref {
 			said := clipName(oneLine(order.Text), maxAsked)
-			if ok && sameEntry(cur.Ref, first.Ref) { // it stands above
+			if ok && sameEntry(cur.Ref, first.Ref) || strings.HasSuffix(now, "?") { // it stands above, or has its answer
 				now = said
 			} else {
 				now += between(now) + said
@@ -142,7 +142,7 @@ func (d *digest) firstGoal() (Line, bool) {
 func (d *digest) currentUser() (q Quote, ok bool) {
 	for _, u := range slices.Backward(d.users) {
 		switch {
-		case !isRequest(u.Text):
+		case !isRequest(u.Text) || isNews(u.Text):
 		case substantial(ownWords(u.Text)):
 			return u, true
 		case !ok:
@@ -152,13 +152,22 @@ func (d *digest) currentUser() (q Quote, ok bool) {
 	return q, ok
 }
 
+// isNews reports whether a message only says that something was done: "merged".
+func isNews(s string) bool { return len(strings.Fields(s)) <= 3 && ledger.Finished(s) }
+
 // substantial tells a request from an "ok".
-func substantial(s string) bool { return letters(s, 3, unicode.IsLetter) >= 16 && !ledger.Assents(s) }
+func substantial(s string) bool {
+	least := 16
+	if strings.Contains(s, "://") {
+		least = 8 // the address says what about
+	}
+	return letters(s, 3, unicode.IsLetter) >= least && !ledger.Assents(s)
+}
 
 // lastOrder returns the last words of the user where they are a short order: "commit it" and not "go on".
 func (d *digest) lastOrder() (q Quote, ok bool) {
 	for _, u := range slices.Backward(d.users) {
-		if isRequest(u.Text) {
+		if isRequest(u.Text) && !isNews(u.Text) {
 			return u, letters(u.Text, 3, unicode.IsLetter) > 4 && !substantial(u.Text) && !ledger.Assents(u.Text)
 		}
 	}
@@ -185,6 +194,9 @@ func letters(s string, wide int, counts func(rune) bool) (n int) {
 // is pasted into it left out.
 func request(q Quote) string {
 	q.Text = withoutFiles(q.Text)
+	if before, _, ok := strings.Cut(q.Text, "\n</"); ok && strings.HasPrefix(q.Text, "<") && substantial(before) {
+		q.Text = before // what follows the first element is how to go about it
+	}
 	s := ownWords(q.Text)
 	if t := strings.TrimLeft(q.Text, "\" \n"); len(q.Text) > 2*longMessage && strings.HasPrefix(t, "#") {
 		// A document: what is asked for comes last.
@@ -219,13 +231,20 @@ func withoutFiles(s string) string {
 	return strings.Join(names, "\n")
 }
 
-// planOver reports whether a whole request was dealt with since the todos were touched.
+// planOver reports whether a whole request was dealt with since the todos were touched, or another one has come and more
+// than one commit.
 func (d *digest) planOver() bool {
 	touched := -1
 	for _, t := range d.led.Todos {
 		touched = max(touched, d.place(t.Entry))
 	}
-	return slices.ContainsFunc(d.turns, func(t turn) bool {
+	commits := 0
+	for _, c := range d.led.Commits {
+		if d.place(c.Entry) > max(touched, d.last.from-1) {
+			commits++
+		}
+	}
+	return commits > 1 && d.last.from > touched || slices.ContainsFunc(d.turns, func(t turn) bool {
 		return t.from > touched && t.from < t.to && t.ended && substantial(ownWords(t.ask.Text)) && d.lastIn(t, (*msg).acted) >= 0
 	})
 }
@@ -384,39 +403,33 @@ var noCode = text.Words(`.md .mdx .rst .txt .adoc`)
 // told offers what commands printed last of how things stand outside of the files, in whole lines: a branch or a number
 // stands once in an output and nowhere else. Newest first.
 func (d *digest) told() (out []piece) {
-	known, moved := map[string]bool{}, false
+	var known, moved []string
 	changed := d.codeChanged()
 	for _, c := range slices.Backward(d.led.Commands) {
-		of, moves := ledger.Tells(c.Text)
-		stale := len(of) == 0
-		for _, k := range of {
-			stale = stale || known[k] || moved && !moves && strings.HasPrefix(k, "git ")
-		}
-		for _, k := range of {
-			known[k] = true
-		}
+		of, changes := ledger.Tells(c.Text)
+		stale := len(of) == 0 || c.Status == ledger.StatusFailed || slices.ContainsFunc(of, func(k string) bool {
+			return slices.Contains(known, k) || slices.ContainsFunc(moved, func(m string) bool { return strings.HasPrefix(k, m+" ") })
+		})
+		known, moved = append(known, of...), append(moved, changes...)
 		at := d.place(c.Entry)
-		moved = moved || moves
-		if stale {
-			continue
-		}
-		if at < 0 {
-			for i, l := range d.prev.Done {
-				if strings.HasPrefix(l.Text, "`"+d.shown(c)+"`") && len(out) < maxDone {
-					out = append(out, d.statement(kindDone, l, i-len(d.prev.Done)))
+		switch {
+		case stale:
+		case at < 0:
+			for i, l := range d.prev.Seen {
+				if strings.HasPrefix(l.Text, "`"+d.shown(c)+"`") {
+					out = append(out, d.statement(kindSeen, l, i-len(d.prev.Seen)))
 				}
 			}
-			continue
-		}
-		if said := d.printedLines(at, toldLines, maxStatement); said != "" {
-			s := "`" + d.shown(c) + "`"
-			if c.Status == ledger.StatusFailed {
-				s += d.words.failed
+		default:
+			said := d.printedLines(at, toldLines, maxStatement)
+			if said == "" {
+				break
 			}
+			s := "`" + d.shown(c) + "`"
 			if at < changed && slices.Contains(of, "git status") {
 				s += d.words.since
 			}
-			out = append(out, d.statement(kindDone, d.line(s+": "+said, c.Entry), 10*at))
+			out = append(out, d.statement(kindSeen, d.line(s+": "+said, c.Entry), at))
 		}
 	}
 	return out
@@ -474,8 +487,8 @@ func (d *digest) counted(i int) string {
 	return said
 }
 
-// inProgress offers what came after the last request and is not finished: the todo
-// that is being worked on, what the agent said last, what it changed and ran.
+// inProgress offers what came after the last request and is not finished: the todo that is being worked on, what the
+// agent said last, what it changed since the last commit, and a command without a result.
 func (d *digest) inProgress() []Line {
 	out := d.todos(ledger.TodoActive)
 	if call, _ := d.handedIn(); d.last.ended || call != "" {
@@ -484,30 +497,17 @@ func (d *digest) inProgress() []Line {
 	if l := d.lastReport(); l.Text != "" {
 		out = append(out, l)
 	}
-	if paths, ref := d.changedIn(d.last); len(paths) > 0 && !d.committed() {
+	since := d.last
+	if n := len(d.led.Commits); n > 0 {
+		since.from = min(max(since.from, d.place(d.led.Commits[n-1].Entry)+1), since.to)
+	}
+	if paths, ref := d.changedIn(since); len(paths) > 0 {
 		out = append(out, Line{Text: d.words.changed + few(paths), Ref: ref})
 	}
-	call, ref := d.unanswered()
-	failed := ""
-	if i := d.lastIn(d.last, (*msg).ran); call == "" && i >= 0 {
-		m := &d.msgs[i]
-		if call, ref = m.op.Command, m.ref; m.IsError || slices.ContainsFunc(d.led.Commands, func(c ledger.Command) bool { return c.Status == ledger.StatusFailed && d.place(c.Entry) == i }) {
-			failed = d.words.failed
-		} else if ledger.Looks(call) {
-			call = "" // it says nothing of the state
-		}
-	}
-	if strings.TrimSpace(call) != "" {
-		t := d.words.command + clipName(shownCommand(redact.Text(call), d.in.Cwd), 160) + failed
-		out = append(out, Line{Text: t, Ref: ref})
+	if call, ref := d.unanswered(); strings.TrimSpace(call) != "" {
+		out = append(out, Line{Text: d.words.command + clipName(shownCommand(redact.Text(call), d.in.Cwd), 160), Ref: ref})
 	}
 	return out
-}
-
-// committed reports whether a commit came after the last change in the last turn.
-func (d *digest) committed() bool {
-	n := len(d.led.Commits)
-	return n > 0 && d.place(d.led.Commits[n-1].Entry) > d.lastIn(d.last, func(m *msg) bool { return len(m.done) > 0 })
 }
 
 // handedIn returns the command of the last call, where that hands the work in.
@@ -561,9 +561,10 @@ func (d *digest) lastIn(t turn, fits func(*msg) bool) int {
 	return -1
 }
 
-// lastReport returns the first words of the last answer of the last turn that says something, if it
-// says that something is under way.
+// lastReport returns the first words of the last answer of the last turn that says something, if they say that
+// something is under way. After two silent answers nobody knows whether it still is.
 func (d *digest) lastReport() (l Line) {
+	silent := 0
 	d.lastIn(d.last, func(m *msg) bool {
 		if m.Role != message.RoleAssistant {
 			return false
@@ -572,7 +573,8 @@ func (d *digest) lastReport() (l Line) {
 		if underWay.MatchString(s) {
 			l = Line{Text: clip(s), Ref: m.ref}
 		}
-		return s != ""
+		silent++
+		return s != "" || silent > 2
 	})
 	return l
 }

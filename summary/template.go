@@ -39,6 +39,7 @@ const (
 	kindBlocked
 	kindDecisions
 	kindNext
+	kindSeen
 	kindStory
 	kindContext
 	kindModified
@@ -58,7 +59,7 @@ const (
 func (t *Template) Name() string { return t.name }
 
 // The templates. All hold the same parts under other headings; where one has no
-// place for the story, it stands with the sources.
+// place for the story and for what was seen, they stand with the sources.
 var (
 	// Briefing is the default: what an agent has to know to go on, then the sources.
 	Briefing = newTemplate("briefing", "Files", nil, []part{
@@ -68,6 +69,7 @@ var (
 		{"State", "In Progress", kindInProgress},
 		{"State", "Failing", kindBlocked},
 		{"State", "Next", kindNext},
+		{"State", "Last Seen", kindSeen},
 		{"Decisions", "", kindDecisions},
 		{"Story", "", kindStory},
 	}, part{"Sources", "", kindContext})
@@ -222,7 +224,7 @@ func (t *Template) part(k kind) part {
 			return p
 		}
 	}
-	return t.part(kindContext) // no template but the first has the story
+	return t.part(kindContext) // no template but the first has the story and what was seen
 }
 
 // Render writes the document as Markdown. Empty sections are left out. Every
@@ -231,7 +233,7 @@ func (t *Template) part(k kind) part {
 func (t *Template) Render(d Document) string {
 	d = d.Canonical()
 	if t.part(kindStory).kind != kindStory {
-		d.Context, d.Story = append(d.Story, d.Context...), nil
+		d.Context, d.Seen, d.Story = slices.Concat(d.Seen, d.Story, d.Context), nil, nil
 	}
 	var b strings.Builder
 	open := ""
@@ -250,7 +252,7 @@ func (t *Template) Render(d Document) string {
 
 // lines returns the part of kind k where it is one of lines, else nil.
 func (d *Document) lines(k kind) *[]Line {
-	return nth(k, kindGoal, &d.Goal, &d.Constraints, &d.Done, &d.InProgress, &d.Blocked, &d.Decisions, &d.Next, &d.Story, &d.Context)
+	return nth(k, kindGoal, &d.Goal, &d.Constraints, &d.Done, &d.InProgress, &d.Blocked, &d.Decisions, &d.Next, &d.Seen, &d.Story, &d.Context)
 }
 
 func (d *Document) files(k kind) *FileList {

@@ -98,8 +98,8 @@ func saysDone(s string, lists ...*wordList) bool {
 	return false
 }
 
-// userDone reports whether a message of the user is little more than that something is finished.
-func userDone(t string) bool {
+// Finished reports whether a message of the user is little more than that something is finished.
+func Finished(t string) bool {
 	t = strings.TrimSpace(t)
 	return len(sentenceWords(t)) <= 8 && len([]rune(t)) <= 60 && saysDone(t, doneWord, pleasedWord)
 }

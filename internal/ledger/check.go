@@ -16,14 +16,15 @@ type line struct {
 	program  string // what runs, in one or two words
 	check    Check
 	checks   []selection // what its checks look at
+	mends    []selection // what formatters put right in it
 	dir      string      // where they run, "" for the working directory
 	unsure   bool        // the exit status is not that of the check
 	lookup   bool        // failing is an answer
 	looks    bool        // it changes no file of the project
 	tells    []string    // see Tells
-	moves    bool        // it changes what git tells of a working tree
-	tests    bool        // one of its checks is a test
-	umbrella bool        // a task runner is asked for all its checks
+	changes  []string
+	tests    bool // one of its checks is a test
+	umbrella bool // a task runner is asked for all its checks
 }
 
 var (
@@ -36,15 +37,6 @@ var (
 	// gitLooks are subcommands of git that change nothing, hubLooks those of gh pr, gh run and the like.
 	gitLooks = text.Words(`status diff log show branch remote rev-parse ls-files blame fetch grep describe`)
 	hubLooks = text.Words(`view list checks diff status watch`)
-	// queries are subcommands that tell in a few lines how things stand that are in no file, moves those of git that
-	// change how.
-	queries = text.Words(`git:status git:branch git:log git:remote git:rev-parse git:worktree git:describe git:tag docker:ps docker:images
-		kubectl:get brew:list brew:info systemctl:status launchctl:list launchctl:print npm:view npm:ls pip:show`)
-	moves = text.Words(`checkout switch commit push pull merge rebase reset stash cherry-pick revert worktree`)
-	// diffLists make git diff name the files alone, logFlags make gh print what a run printed.
-	diffLists = text.Words(`--stat --name-only --name-status --shortstat`)
-	logFlags  = text.Words(`--log --log-failed --jq`)
-	searches  = text.Words(`grep rg egrep fgrep ag`)
 	// lookups are programs whose failure is an answer: there is no such thing.
 	lookups = text.Words(`egrep fgrep ls find test [ which diff cmp stat file tree fd ag type
 		command pgrep pkill kill curl wget sleep timeout tmux ps lsof nc ping pwd date uname whoami du df printf
@@ -155,7 +147,7 @@ func checkOf(tool string) Check {
 			return CheckTest
 		}
 		return checkers()[name]
-	case has("test", "spec") || goal == "t":
+	case has("test", "spec", "verify") || goal == "t":
 		return CheckTest
 	case has("lint", "check", "type") || goal == "vet":
 		return CheckLint
@@ -192,18 +184,19 @@ func readLine(command string, sc script, p place, dir string) line {
 		if l.program == "" || !filters()[words[0]] && filters()[l.program] {
 			l.program = name
 		}
-		if key := told(words); key != "" && !(c.next == "|" && i+1 < len(sc.cmds) && searches()[sc.cmds[i+1].name()]) {
-			l.tells = append(l.tells, key)
-		}
-		git, _ := gitWords(words)
-		l.moves = l.moves || git != nil && moves()[git[0]] || words[0] == "gh" && len(words) > 2 && words[2] == "checkout"
+		l.tell(words, c.next == "|" && i+1 < len(sc.cmds) && searches()[sc.cmds[i+1].name()])
 		reads := lookups()[words[0]] || filters()[words[0]]
 		l.lookup = l.lookup && reads
 		l.looks = l.looks && !writes(*c) && (reads || words[0] == "git" && len(words) > 1 && gitLooks()[words[1]] || words[0] == "gh" && len(words) > 2 && hubLooks()[words[2]])
 		tool, args := toolOf(words)
 		check := checkOf(tool)
 		formats := slices.ContainsFunc(words[:min(len(words), 3)], func(w string) bool { return formatters()[w] }) && !hasWord(words, formatChecks())
-		if check == "" || formats || hasWord(args, dryFlags()) || words[0] == "make" && slices.Contains(args, "-n") {
+		if check == "" || hasWord(args, dryFlags()) || words[0] == "make" && slices.Contains(args, "-n") {
+			continue
+		}
+		looksAt := selections(tool, args, dir)
+		if formats {
+			l.mends = append(l.mends, looksAt...)
 			continue
 		}
 		if last = i; first < 0 {
@@ -211,7 +204,7 @@ func readLine(command string, sc script, p place, dir string) line {
 			l.check, l.program, l.dir = check, name, dir
 		}
 		l.tests = l.tests || check == CheckTest
-		l.checks = append(l.checks, newSelection(tool, args, dir))
+		l.checks = append(l.checks, looksAt...)
 		l.umbrella = l.check == CheckLint && taskers()[words[0]] && len(words) <= 3
 	}
 	if first < 0 {
@@ -232,32 +225,6 @@ func Looks(command string) bool {
 	return readLine(command, parseScript(newParser(), command), newPlace(""), "").looks
 }
 
-// Tells returns of what the output of a command line tells how it stands, outside of the files: "git status" or
-// "gh pr view". What was told of the same before is out of date then, and of a working tree where moves is true.
-func Tells(command string) (of []string, moves bool) {
-	l := readLine(command, parseScript(newParser(), command), newPlace(""), "")
-	return l.tells, l.moves
-}
-
-// told returns of what a command tells, see Tells; "" for nothing.
-func told(words []string) string {
-	if git, _ := gitWords(words); git != nil {
-		words = slices.Concat(words[:1], git)
-	}
-	if len(words) < 2 {
-		return ""
-	}
-	sub := words[0] + " " + words[1]
-	switch {
-	case words[0] == "gh" && len(words) > 2 && words[2] != "diff" && words[1] != "api" && !hasWord(words, logFlags()):
-		return sub + " " + words[2]
-	case words[0] == "git" && words[1] != "commit" && moves()[words[1]], sub == "git diff" && hasWord(words, diffLists()),
-		queries()[words[0]+":"+words[1]] && !slices.Contains(words, "-p") && !slices.Contains(words, "--"), words[1] == "--version":
-		return sub
-	}
-	return ""
-}
-
 // writes reports whether a command that else only reads changes files.
 func writes(c simple) bool {
 	return slices.ContainsFunc(c.outs, func(w word) bool { return !strings.HasPrefix(w.text, "/dev/") }) ||
@@ -269,9 +236,10 @@ func every[T any](list []T, ok func(T) bool) bool {
 	return !slices.ContainsFunc(list, func(v T) bool { return !ok(v) })
 }
 
-// covers reports whether one of the checks of a line looks at all that a selection does.
+// covers reports whether a check or a formatter of a line looks at all that a selection does.
 func (l line) covers(want selection) bool {
-	return slices.ContainsFunc(l.checks, func(s selection) bool { return s.covers(want) })
+	covers := func(s selection) bool { return s.covers(want) }
+	return slices.ContainsFunc(l.checks, covers) || slices.ContainsFunc(l.mends, covers)
 }
 
 // runs reports whether one of the checks runs, with the same tool as one of a failed line,
@@ -300,6 +268,17 @@ var (
 		--config --reporter --timeout --jobs --features --target --profile --max-warnings --ext --format --workers --color
 		-C --rootdir --project-dir --prefix`)
 )
+
+// selections returns what a check looks at, one for each target.
+func selections(tool string, args []string, dir string) (each []selection) {
+	s := newSelection(tool, args, dir)
+	for _, t := range s.targets {
+		one := s
+		one.targets = []string{t}
+		each = append(each, one)
+	}
+	return each
+}
 
 func newSelection(tool string, args []string, dir string) selection {
 	s := selection{tool: tool}

@@ -141,7 +141,7 @@ func TestCommands(t *testing.T) {
 			},
 			want: []string{
 				"python -m pytest tests -k order: failed 1/1", "npx jest: failed test 1/1", "pytest -q one: ok test",
-				"bun test: ok test", "ruff check --fix .: ok lint", "pytest two: unknown test", "go vet ./...: ok lint",
+				"bun test: ok test", "ruff check --fix .: ok lint retired", "pytest two: unknown test", "go vet ./...: ok lint",
 				"npx eslint .: ok lint", "ruff check .: failed lint 1/1",
 			},
 			open: []string{

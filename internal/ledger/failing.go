@@ -215,7 +215,7 @@ func readOutcome(c call, m *message.Message) outcome {
 }
 
 // outputMark matches what stands before the output in Codex's results.
-var outputMark = text.Pattern(`\A(?:(?:Command:|Exit code|Chunk ID|Wall time|Process exited|Process running|Original token count|Script completed|Total output lines|Warning: truncated output)[^\n]*\n)+(?:Output:(?:\n|\z))?`)
+var outputMark = text.Pattern(`\A(?:(?:Command:|Exit code|Chunk ID|Wall time|Process exited|Process running|Original token count|Script completed|Script running|Total output lines|Warning: truncated output)[^\n]*\n)+(?:Output:(?:\n|\z))?`)
 
 // body returns what stands below outputMark.
 func body(s string) string {

@@ -93,7 +93,8 @@ type Command struct {
 	Check    Check  `json:"check,omitempty"`
 	Runs     int    `json:"runs"`
 	Failures int    `json:"failures,omitempty"`
-	// Retired says that later checks that cover this one, or all that failed in it, passed.
+	// Retired says that later checks tell better: that cover this one, or all that failed in it, and passed; that a
+	// passing one covers, and failed.
 	Retired bool `json:"settled,omitempty"`
 	// Failed are the tests, files and packages that failed and have not passed since.
 	Failed []string `json:"failed,omitempty"`

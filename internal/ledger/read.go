@@ -148,7 +148,7 @@ func (r *Reader) user(m *message.Message) {
 	r.seen[r.entry] = true
 	t := redact.Text(m.Text())
 	r.proven = false
-	if userDone(t) {
+	if Finished(t) {
 		r.ended = BoundaryUser
 	}
 	r.says(t)
@@ -374,6 +374,16 @@ func (r *Reader) command(c call, o outcome) {
 	if status == StatusOK && !again {
 		r.passed(l, key)
 	}
+	if status == StatusOK && installs().MatchString(l.program) {
+		r.installed()
+	}
+	if status == StatusFailed {
+		for _, row := range r.commands.rows { // what passed before and looks at the same too would not now
+			if c := &row.val; c.Check != "" && c.Status == StatusOK && slices.ContainsFunc(l.checks, r.parse(c.Text, "").covers) {
+				c.Retired = true
+			}
+		}
+	}
 	if o.status != StatusUnknown {
 		r.shellFiles(l.shellChanges(r.place, o.status == StatusFailed))
 	}
@@ -423,7 +433,7 @@ func (r *Reader) parse(command, dir string) line {
 // passed takes what a passing check covers from the earlier ones, and what it runs from what failed in them: where
 // nothing is left, they say nothing any more.
 func (r *Reader) passed(l line, key string) {
-	if l.check == "" {
+	if len(l.checks) == 0 && len(l.mends) == 0 {
 		return
 	}
 	if l.check == CheckTest {
@@ -448,6 +458,24 @@ func (r *Reader) passed(l line, key string) {
 			delete(r.errors.rows, "check\x00"+c.Text)
 		}
 		c.Failed, r.left[of] = failed, left
+	}
+}
+
+var (
+	installs = text.Pattern(` (?:install|i|ci|add|sync)$`)
+	missing  = text.Pattern(`command not found|No module named|[Cc]annot find (?:module|package)`)
+)
+
+// installed drops the failures for something that was not there: nobody knows what they would say now.
+func (r *Reader) installed() {
+	for key, row := range r.errors.rows {
+		if !slices.ContainsFunc(row.val.Lines, missing().MatchString) {
+			continue
+		}
+		delete(r.errors.rows, key)
+		if c := r.commands.get(row.val.Subject); c != nil {
+			c.Retired = true
+		}
 	}
 }
 

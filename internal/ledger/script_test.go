@@ -58,6 +58,6 @@ func FuzzCalls(f *testing.F) {
 		_ = l.covers(newSelection("pytest", []string{out}, ""))
 		_ = l.runs(l, out)
 		_ = Binding(out)
-		_ = userDone(out)
+		_ = Finished(out)
 	})
 }
