@@ -142,7 +142,7 @@ func (d *digest) firstGoal() (Line, bool) {
 func (d *digest) currentUser() (q Quote, ok bool) {
 	for _, u := range slices.Backward(d.users) {
 		switch {
-		case !isRequest(u.Text) || isNews(u.Text):
+		case !isRequest(u.Text):
 		case substantial(ownWords(u.Text)):
 			return u, true
 		case !ok:
@@ -156,13 +156,7 @@ func (d *digest) currentUser() (q Quote, ok bool) {
 func isNews(s string) bool { return len(strings.Fields(s)) <= 3 && ledger.Finished(s) }
 
 // substantial tells a request from an "ok".
-func substantial(s string) bool {
-	least := 16
-	if strings.Contains(s, "://") {
-		least = 8 // the address says what about
-	}
-	return letters(s, 3, unicode.IsLetter) >= least && !ledger.Assents(s)
-}
+func substantial(s string) bool { return letters(s, 3, unicode.IsLetter) >= 16 && !ledger.Assents(s) }
 
 // lastOrder returns the last words of the user where they are a short order: "commit it" and not "go on".
 func (d *digest) lastOrder() (q Quote, ok bool) {
@@ -278,13 +272,16 @@ func (d *digest) numbered(k kind, lines []Line) (out []piece) {
 // ownWords returns the sentences of a message on one line, without what is pasted into it.
 func ownWords(s string) string {
 	var own strings.Builder
-	for _, p := range textParts(text.Plain(s)) {
+	for _, p := range textParts(text.Plain(link().ReplaceAllString(s, "$1"))) {
 		if p.worth > partPasted {
 			own.WriteString(p.text)
 		}
 	}
 	return strings.Join(strings.Fields(oneLine(own.String())), " ")
 }
+
+// link matches a link of Markdown.
+var link = text.Pattern(`\[([^\[\]\n]*)\]\([^()\s]*\)`)
 
 // rules offers the user's rules, newest first: those of the ledger, and those that an
 // earlier summary had besides. One that was taken back is marked, not dropped: what it
