@@ -247,8 +247,16 @@ func textParts(s string) []quotePart {
 			out = append(out, sentenceParts(line)...)
 		}
 	}
+	for i := range out[:max(len(out)-1, 0)] { // "run exactly this command:" says nothing without the command
+		if next := &out[i+1]; out[i].worth == partRule && leadsOver(strings.TrimSpace(out[i].text)) && next.worth == partPasted && len(next.text) <= shortPasted {
+			next.worth = partRule
+		}
+	}
 	return out
 }
+
+// shortPasted is how long code may be that is kept with the sentence above it, in bytes.
+const shortPasted = 300
 
 // pasted reports whether a line is more likely copied from somewhere than typed.
 func pasted(line string, list bool) bool {

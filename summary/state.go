@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/clew-dev/clew/internal/ledger"
 	"github.com/clew-dev/clew/internal/redact"
@@ -73,7 +72,7 @@ func (d *digest) goal(tokens int64) []piece {
 		now := clipName(request(cur), fit)
 		if order, short := d.lastOrder(); short && order.Ref != cur.Ref {
 			said := clipName(oneLine(order.Text), maxAsked)
-			if ok && sameEntry(cur.Ref, first.Ref) || strings.HasSuffix(now, "?") { // it stands above, or has its answer
+			if ok && sameEntry(cur.Ref, first.Ref) || d.answered(cur) { // it stands above, or has its answer
 				now = said
 			} else {
 				now += between(now) + said
@@ -137,20 +136,37 @@ func (d *digest) firstGoal() (Line, bool) {
 	return Line{}, false
 }
 
-// currentUser returns the latest message of the user that says what to do. An "ok" or
-// "continue" does not, and what is only pasted does not.
+// currentUser returns the latest message of the user that says what to do. An "ok" or "continue" does not, what is only
+// pasted does not, and a question that was answered does where there is nothing else.
 func (d *digest) currentUser() (q Quote, ok bool) {
+	best := 0
 	for _, u := range slices.Backward(d.users) {
+		says := 0
 		switch {
 		case !isRequest(u.Text):
-		case substantial(ownWords(u.Text)):
+			continue
+		case !substantial(ownWords(u.Text)):
+			says = 1
+		case d.answered(u):
+			says = 2
+		default:
 			return u, true
-		case !ok:
-			q, ok = u, true
+		}
+		if says > best {
+			q, ok, best = u, true, says
 		}
 	}
 	return q, ok
 }
+
+// answered reports whether a message is a question, and was dealt with.
+func (d *digest) answered(q Quote) bool {
+	return strings.HasSuffix(strings.TrimSpace(q.Text), "?") && !asksTo().MatchString(q.Text) &&
+		!slices.ContainsFunc(d.turns, func(t turn) bool { return t.ask.Ref == q.Ref && !t.ended })
+}
+
+// asksTo matches a question that is an order.
+var asksTo = text.Pattern(`(?i)\b(?:can|could|would|will) (?:you|we)\b|\bplease\b|\blet['’]?s\b|\b(?:kannst|könntest|peux-tu|pouvez-vous|puedes) |你能|可以.*吗|していただけ|해 ?줄|можешь`)
 
 // isNews reports whether a message only says that something was done: "merged".
 func isNews(s string) bool { return len(strings.Fields(s)) <= 3 && ledger.Finished(s) }
@@ -158,11 +174,14 @@ func isNews(s string) bool { return len(strings.Fields(s)) <= 3 && ledger.Finish
 // substantial tells a request from an "ok".
 func substantial(s string) bool { return letters(s, 3, unicode.IsLetter) >= 16 && !ledger.Assents(s) }
 
-// lastOrder returns the last words of the user where they are a short order: "commit it" and not "go on".
+// lastOrder returns the last short order of the user: "commit it", not "go on" and not "both".
 func (d *digest) lastOrder() (q Quote, ok bool) {
 	for _, u := range slices.Backward(d.users) {
-		if isRequest(u.Text) && !isNews(u.Text) {
-			return u, letters(u.Text, 3, unicode.IsLetter) > 4 && !substantial(u.Text) && !ledger.Assents(u.Text)
+		if substantial(u.Text) {
+			break
+		}
+		if isRequest(u.Text) && !isNews(u.Text) && letters(u.Text, 3, unicode.IsLetter) > 4 && !ledger.Assents(u.Text) {
+			return u, true
 		}
 	}
 	return q, false
@@ -398,16 +417,25 @@ func (d *digest) codeChanged() int {
 var noCode = text.Words(`.md .mdx .rst .txt .adoc`)
 
 // told offers what commands printed last of how things stand outside of the files, in whole lines: a branch or a number
-// stands once in an output and nowhere else. Newest first.
+// stands once in an output and nowhere else. Of git it is the working tree that was asked for last. Newest first.
 func (d *digest) told() (out []piece) {
 	var known, moved []string
-	changed := d.codeChanged()
+	tree := "?"
+	changed := -1
+	for _, f := range d.led.Files {
+		if f.State != ledger.StateRead {
+			changed = max(changed, d.place(f.Entry))
+		}
+	}
 	for _, c := range slices.Backward(d.led.Commands) {
-		of, changes := ledger.Tells(c.Text)
-		stale := len(of) == 0 || c.Status == ledger.StatusFailed || slices.ContainsFunc(of, func(k string) bool {
+		git := slices.ContainsFunc(slices.Concat(c.Tells, c.Changes), func(k string) bool { return strings.HasPrefix(k, "git") })
+		if git && tree == "?" {
+			tree = c.Dir
+		}
+		stale := len(c.Tells) == 0 || c.Status == ledger.StatusFailed || git && c.Dir != tree || slices.ContainsFunc(c.Tells, func(k string) bool {
 			return slices.Contains(known, k) || slices.ContainsFunc(moved, func(m string) bool { return strings.HasPrefix(k, m+" ") })
 		})
-		known, moved = append(known, of...), append(moved, changes...)
+		known, moved = append(known, c.Tells...), append(moved, c.Changes...)
 		at := d.place(c.Entry)
 		switch {
 		case stale:
@@ -418,12 +446,12 @@ func (d *digest) told() (out []piece) {
 				}
 			}
 		default:
-			said := d.printedLines(at, toldLines, maxStatement)
+			said := d.printedLines(at, len(c.Changes) > 0)
 			if said == "" {
 				break
 			}
 			s := "`" + d.shown(c) + "`"
-			if at < changed && slices.Contains(of, "git status") {
+			if at < changed && slices.Contains(c.Tells, "git status") {
 				s += d.words.since
 			}
 			out = append(out, d.statement(kindSeen, d.line(s+": "+said, c.Entry), at))
@@ -435,25 +463,24 @@ func (d *digest) told() (out []piece) {
 // toldLines is how many lines of an output say how things stand.
 const toldLines = 6
 
-// printedLines returns the first lines that a command printed, at most so many and so long together. The commits among
-// them are told elsewhere, what a server adds is no news, and texts in JSON are sources.
-func (d *digest) printedLines(at, lines, runes int) string {
-	said := ""
+// printedLines returns the first lines that a command printed on one line, or the last ones: a command that changes
+// something says at the end what came of it. The commits among them are told elsewhere, what a server adds is no news, and
+// texts in JSON are sources.
+func (d *digest) printedLines(at int, last bool) string {
+	var lines []string
 	for line := range d.msgs[at].printed() {
 		line = strings.Join(strings.Fields(strings.TrimRight(oneLine(line), "+- ")), " ")
-		if line == "" || forbidden(line) || noOutcome().MatchString(line) || strings.HasPrefix(line, "remote:") || strings.Contains(line, `\n`) || slices.ContainsFunc(d.led.Commits, func(c ledger.Commit) bool { return c.Hash != "" && strings.Contains(line, " "+c.Hash+"] ") }) {
-			continue
+		if line != "" && !forbidden(line) && !noOutcome().MatchString(line) && !strings.HasPrefix(line, "remote:") && !strings.Contains(line, `\n`) &&
+			!slices.ContainsFunc(d.led.Commits, func(c ledger.Commit) bool { return c.Hash != "" && strings.Contains(line, " "+c.Hash+"] ") }) {
+			lines = append(lines, line)
 		}
-		if said != "" {
-			said += " | "
-		}
-		if lines == 0 || utf8.RuneCountInString(said) > runes {
-			return clipName(said+text.Ellipsis, runes)
-		}
-		said += line
-		lines--
 	}
-	return clipName(said, runes)
+	if n := len(lines) - toldLines; last {
+		lines = lines[max(n, 0):]
+	} else if n > 0 {
+		lines = append(lines[:toldLines], text.Ellipsis)
+	}
+	return clipName(strings.Join(lines, " | "), maxStatement)
 }
 
 // few names the last of some paths, and how many others there are.
@@ -607,7 +634,7 @@ func told(said []factLine) string {
 func (d *digest) changedIn(t turn) (paths []string, ref string) {
 	for _, m := range d.msgs[t.from:t.to] {
 		for _, e := range m.done {
-			if ref = m.ref; e.path != "" {
+			if ref = m.ref; e.path != "" && scratch(e.path, kindModified) != kindScratch {
 				paths = append(slices.DeleteFunc(paths, func(p string) bool { return p == e.path }), e.path)
 			}
 		}

@@ -21,8 +21,9 @@ type line struct {
 	unsure   bool        // the exit status is not that of the check
 	lookup   bool        // failing is an answer
 	looks    bool        // it changes no file of the project
-	tells    []string    // see Tells
+	tells    []string    // see Command
 	changes  []string
+	tree     string
 	tests    bool // one of its checks is a test
 	umbrella bool // a task runner is asked for all its checks
 }
@@ -184,7 +185,7 @@ func readLine(command string, sc script, p place, dir string) line {
 		if l.program == "" || !filters()[words[0]] && filters()[l.program] {
 			l.program = name
 		}
-		l.tell(words, c.next == "|" && i+1 < len(sc.cmds) && searches()[sc.cmds[i+1].name()])
+		l.tell(words, p, dir, c.next == "|" && i+1 < len(sc.cmds) && searches()[sc.cmds[i+1].name()])
 		reads := lookups()[words[0]] || filters()[words[0]]
 		l.lookup = l.lookup && reads
 		l.looks = l.looks && !writes(*c) && (reads || words[0] == "git" && len(words) > 1 && gitLooks()[words[1]] || words[0] == "gh" && len(words) > 2 && hubLooks()[words[2]])

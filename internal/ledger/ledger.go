@@ -98,7 +98,13 @@ type Command struct {
 	Retired bool `json:"settled,omitempty"`
 	// Failed are the tests, files and packages that failed and have not passed since.
 	Failed []string `json:"failed,omitempty"`
-	Entry  string   `json:"entry,omitempty"` // of the last result
+	// Tells is of what the output tells how it stands, outside of the files: "git status" or "gh pr view"; where it is of
+	// git, in the working tree at Dir. The same told before is out of date then, and so is all that begins as one of
+	// Changes: "git", "gh pr".
+	Tells   []string `json:"tells,omitempty"`
+	Changes []string `json:"changes,omitempty"`
+	Dir     string   `json:"dir,omitempty"`
+	Entry   string   `json:"entry,omitempty"` // of the last result
 }
 
 // Failing reports whether the command is a check that fails as far as known.

@@ -352,6 +352,7 @@ func (r *Reader) command(c call, o outcome) {
 		l.check, l.tests = "", false
 	}
 	cmd.Status, cmd.Exit, cmd.Check, cmd.Entry, cmd.Retired, cmd.Failed = status, o.exit, l.check, r.entry, false, nil
+	cmd.Tells, cmd.Changes, cmd.Dir = l.tells, l.changes, l.tree
 	delete(r.left, key)
 	if c.polls == "" {
 		cmd.Runs++

@@ -20,17 +20,14 @@ var (
 	searches  = text.Words(`grep rg egrep fgrep ag`)
 )
 
-// Tells returns of what the output of a command line tells how it stands, outside of the files: "git status" or "gh pr
-// view". The same told before is out of date then, and so is all that begins as one of changed: "git", "gh pr".
-func Tells(command string) (of, changed []string) {
-	l := readLine(command, parseScript(newParser(), command), newPlace(""), "")
-	return l.tells, l.changes
-}
-
-// tell notes of what one command of a line tells, see Tells. One whose output is searched tells only what was searched for.
-func (l *line) tell(words []string, searched bool) {
-	if git, _ := gitWords(words); git != nil {
+// tell notes of what one command of a line tells, see Command.Tells. One whose output is searched tells only what was
+// searched for.
+func (l *line) tell(words []string, p place, dir string, searched bool) {
+	if git, in := gitWords(words); git != nil {
 		words = slices.Concat(words[:1], git)
+		if l.tree = dir; in != "" {
+			l.tree = p.dir(in, dir)
+		}
 	}
 	if len(words) < 2 {
 		return
