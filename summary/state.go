@@ -72,7 +72,7 @@ func (d *digest) goal(tokens int64) []piece {
 		now := clipName(request(cur), fit)
 		if order, short := d.lastOrder(); short && order.Ref != cur.Ref {
 			said := clipName(oneLine(order.Text), maxAsked)
-			if ok && sameEntry(cur.Ref, first.Ref) || d.answered(cur) { // it stands above, or has its answer
+			if ok && sameEntry(cur.Ref, first.Ref) { // it stands above
 				now = said
 			} else {
 				now += between(now) + said
