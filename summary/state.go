@@ -441,7 +441,7 @@ func (d *digest) told() (out []piece) {
 		case stale:
 		case at < 0:
 			for i, l := range d.prev.Seen {
-				if strings.HasPrefix(l.Text, "`"+d.shown(c)+"`") {
+				if l.Ref != "" && strings.HasPrefix(c.Entry, l.Ref) {
 					out = append(out, d.statement(kindSeen, l, i-len(d.prev.Seen)))
 				}
 			}
@@ -450,7 +450,10 @@ func (d *digest) told() (out []piece) {
 			if said == "" {
 				break
 			}
-			s := "`" + d.shown(c) + "`"
+			s := "`" + shownCommand(redact.Text(d.msgs[at].op.Command), d.in.Cwd) + "`"
+			if len(s) > maxTelling {
+				s = "`" + strings.Join(c.Tells, "`, `") + "`"
+			}
 			if at < changed && slices.Contains(c.Tells, "git status") {
 				s += d.words.since
 			}
@@ -460,8 +463,10 @@ func (d *digest) told() (out []piece) {
 	return out
 }
 
-// toldLines is how many lines of an output say how things stand.
-const toldLines = 6
+const (
+	toldLines  = 6   // of an output that say how things stand
+	maxTelling = 100 // bytes of the command above them; of a longer one only what it asked stands there
+)
 
 // printedLines returns the first lines that a command printed on one line, or the last ones: a command that changes
 // something says at the end what came of it. The commits among them are told elsewhere, what a server adds is no news, and

@@ -244,7 +244,7 @@ func (r *compactReport) text(rep *report) {
 // beginning is what a person wants to see of a summary: the first lines of each section
 // of its briefing.
 func beginning(text string) string {
-	const most = 5 // lines of a section
+	const most, ofPart = 5, 3 // lines of a section, and of each part of one
 	var out []string
 	left := most
 	skipped := 0
@@ -266,6 +266,8 @@ func beginning(text string) string {
 			out = append(out, line)
 		case left < 0 || line == "":
 		case strings.HasPrefix(line, "### "):
+			flush()
+			left = ofPart
 			out = append(out, line)
 		case left == 0:
 			skipped++

@@ -15,7 +15,7 @@ import (
 var (
 	// lastingWord marks a sentence that binds all later work.
 	lastingWord = either(`always|never|must|mustn't|shall not|from now on|in future|in the future|going forward|
-		every time|each time|whenever|under no circumstances|at all times|by default|as a rule|no exception|
+		every time|each time|after each|after every|before each|before every|whenever|under no circumstances|at all times|by default|as a rule|no exception|
 		no exceptions|mandatory|required|forbidden|prohibited|not allowed|remember to|remember that|keep in mind|
 		is not to be|are not to be|no longer|immer|niemal*|nie|muss|müssen|darf nicht|dürfen nicht|darf kein*|
 		ab jetzt|ab sofort|künftig|grundsätzlich|stets|auf keinen fall|zwingend|toujours|jamais|il faut|doit|doivent|
@@ -57,7 +57,7 @@ var (
 	// decisionWord marks a sentence of the agent that says who chose, or the cause that was found.
 	decisionWord = either(`we decided|i decided|we've decided|i've decided|we chose|i chose|we've chosen|i've chosen|we opted|i opted|we went with|
 		i went with|we go with|we're going with|i'm going with|we agreed|we settled on|locked in|we'll use|we'll keep|we'll go with|we keep|
-		root cause is|root cause was|the root cause|culprit is|culprit was|the cause is|the cause was|the fix is to|the fix was to|uns entschieden|
+		root cause is|root cause was|the root cause|culprit is|culprit was|the cause is|the cause was|uns entschieden|
 		wir nehmen|wir bleiben bei|grundursache|avons décidé|avons choisi|on garde|cause racine|cause profonde|hemos decidido|decidimos|elegimos|
 		nos quedamos con|causa raíz|решили|решено|выбрали|причина в`,
 		`决定|改用|采用|根因|根本原因|方案是|決め|ことにした|採用|結論|결정|채택|하기로`)
