@@ -380,9 +380,6 @@ func (d *digest) done() []piece {
 			add(t.Entry, t.Text, 2)
 		}
 	}
-	if call, ref := d.handedIn(); strings.Contains(strings.ToLower(call), "submit") {
-		out = append(out, d.statement(kindDone, Line{Text: "`" + clipName(shownCommand(redact.Text(call), d.in.Cwd), 160) + "`", Ref: ref}, 10*len(d.msgs)))
-	}
 	slices.SortStableFunc(out, func(a, b piece) int { return cmp.Compare(b.order, a.order) })
 	for i, l := range slices.Backward(d.prev.Done) {
 		if !d.toldBetter(l.Text) {
@@ -520,7 +517,7 @@ func (d *digest) counted(i int) string {
 // agent said last, what it changed since the last commit, and a command without a result.
 func (d *digest) inProgress() []Line {
 	out := d.todos(ledger.TodoActive)
-	if call, _ := d.handedIn(); d.last.ended || call != "" {
+	if d.last.ended {
 		return out // what else is in progress stands in what is kept, or nothing is
 	}
 	if l := d.lastReport(); l.Text != "" {
@@ -538,25 +535,6 @@ func (d *digest) inProgress() []Line {
 	}
 	return out
 }
-
-// handedIn returns the command of the last call, where that hands the work in.
-func (d *digest) handedIn() (call, ref string) {
-	call, ref = d.unanswered()
-	if n := len(d.msgs); call == "" && n > 0 && len(d.in.Kept) == 0 {
-		m := &d.msgs[n-1]
-		if ref = m.ref; m.ran() {
-			call = m.op.Command
-		} else if calls := m.ToolCalls(); len(calls) > 0 {
-			call = calls[len(calls)-1].Name
-		}
-	}
-	if !handsIn().MatchString(call) {
-		return "", ""
-	}
-	return call, ref
-}
-
-var handsIn = text.Pattern(`^(?:submit|finish|attempt_completion|task_done|complete_task)\b|\becho COMPLETE_TASK|\becho MINI_SWE_AGENT_FINAL_OUTPUT`)
 
 // unanswered returns the command line of the last call, where it has no result.
 func (d *digest) unanswered() (command, ref string) {
