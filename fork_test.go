@@ -652,7 +652,7 @@ func TestForkTakesItsOutput(t *testing.T) {
 	defer s.Close()
 	first := add(t, s, outputs("the needle")...)
 	branchTo(t, s, first[1], clew.BranchOptions{})
-	other := add(t, s, message.ToolResult("c1", "read", large(2<<20, "elsewhere"), false, start))
+	other := add(t, s, message.ToolResult("c1", "read", large(1100<<10, "elsewhere"), false, start))
 	f := fork(t, path, clew.ForkOptions{At: first[2]})
 	if f.Output != 1 {
 		t.Errorf("%+v", f)

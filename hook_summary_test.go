@@ -69,7 +69,11 @@ func TestHookSummaryStandsFirst(t *testing.T) {
 // What a hook stores with its summary is in the entry beside what is ours, and is handed back at the next pass, at a
 // move and after it. The next summary, which no hook gives, has the text of the hook's.
 func TestHookDetails(t *testing.T) {
-	for _, value := range []string{`{"artifacts":["a.go"],"readFiles":"mine","n":12345678901234567890}`, `[1,"two"]`, `"text"`, `0`, `false`} {
+	values := []string{`{"artifacts":["a.go"],"readFiles":"mine","n":12345678901234567890}`, `false`, `[1,"two"]`, `"text"`, `0`}
+	if testing.Short() {
+		values = values[:2]
+	}
+	for _, value := range values {
 		var passes, moves []string
 		give := true
 		cfg := clew.Config{Hooks: []clew.Hooks{{

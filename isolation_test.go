@@ -29,7 +29,7 @@ func TestIsolation(t *testing.T) {
 	passes, quotes, beside := 0, 0, 0
 	seeds := 6
 	if testing.Short() {
-		seeds = 2
+		seeds = 1
 	}
 	for seed := range uint64(seeds) {
 		r := rand.New(rand.NewPCG(seed, 12))

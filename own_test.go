@@ -30,7 +30,7 @@ func TestOwnSummarizer(t *testing.T) {
 		s := newSession(t, cfg)
 		first := add(t, s, message.User("begin", start), message.Assistant(start, message.TextBlock("ok")))
 		r := rand.New(rand.NewPCG(7, 7))
-		for k := range 30 {
+		for k := range 10 {
 			add(t, s, turn(r, k)...)
 		}
 		opt := clew.CompactOptions{DryRun: true, Keep: compact.Tokens(1_000)}

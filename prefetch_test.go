@@ -16,7 +16,11 @@ import (
 // session that is opened just before it.
 func TestCheckpointsChangeNothing(t *testing.T) {
 	ctx := context.Background()
-	for seed := range uint64(4) {
+	seeds := 4
+	if testing.Short() {
+		seeds = 1
+	}
+	for seed := range uint64(seeds) {
 		path := tempFile(t)
 		cfg := fixed(small(30_000))
 		s, err := clew.Open(ctx, path, cfg)

@@ -60,7 +60,11 @@ func pages(t *testing.T, s *clew.Session, handle string, raw bool, most int) str
 func TestRecallAll(t *testing.T) {
 	ctx := context.Background()
 	var passes, left, named, outside, ambiguous int
-	for seed := range uint64(4) {
+	seeds := 4
+	if testing.Short() {
+		seeds = 2
+	}
+	for seed := range uint64(seeds) {
 		r := rand.New(rand.NewPCG(seed, 8))
 		blobs := new(blob.Memory)
 		cfg := small(6_000 + 2_000*int64(seed%3))
@@ -176,7 +180,7 @@ func TestRecallAll(t *testing.T) {
 		}
 	}
 	t.Logf("%d passes; %d times an entry had left and came back; %d handles, %d of them of output beside the log, %d ambiguous", passes, left, named, outside, ambiguous)
-	if passes < 30 || left < 1000 || named < 1000 || outside < 20 || ambiguous > named/20 {
+	if passes < 8*seeds || left < 250*seeds || named < 250*seeds || outside < 5*seeds || ambiguous > named/20 {
 		t.Error("too few cases")
 	}
 }
@@ -186,7 +190,11 @@ func TestRecallAll(t *testing.T) {
 func TestRecallGenerated(t *testing.T) {
 	ctx := context.Background()
 	passes, n := 0, 0
-	for seed := range uint64(25) {
+	seeds := 25
+	if testing.Short() {
+		seeds = 5
+	}
+	for seed := range uint64(seeds) {
 		f, err := jsonl.Read(ctx, "generated", bytes.NewReader(sessiongen.Generate(seed, sessiongen.Options{WellFormed: true}).Bytes()))
 		if err != nil {
 			t.Fatal(err)
@@ -232,7 +240,7 @@ func TestRecallGenerated(t *testing.T) {
 		s.Close()
 	}
 	t.Logf("%d passes, %d entries", passes, n)
-	if passes < 20 || n < 1000 {
+	if passes < seeds || n < 40*seeds {
 		t.Error("too few cases")
 	}
 }

@@ -27,17 +27,18 @@ func large(n int, secret string) string {
 	return "first line\n" + half + secret + "\n" + half + "last line\n"
 }
 
+// outputs are two messages and two outputs that are just large enough for a place beside the log.
 func outputs(secret string) []*message.Message {
 	shell, err := message.Parse(jsonx.Set(
 		[]byte(`{"role":"bashExecution","command":"make","output":"","exitCode":2,"cancelled":false,"truncated":false,"timestamp":3}`),
-		"output", jsonx.Quote(large(2<<20, secret))))
+		"output", jsonx.Quote(large(1100<<10, secret))))
 	if err != nil {
 		panic(err)
 	}
 	return []*message.Message{
 		message.User("look at the log", start),
 		message.Assistant(start, message.ToolCallBlock("c1", "read", []byte(`{"path":"access.log"}`))),
-		message.ToolResult("c1", "read", large(3<<20, secret), false, start),
+		message.ToolResult("c1", "read", large(1200<<10, secret), false, start),
 		shell,
 	}
 }
@@ -53,13 +54,13 @@ func TestSpill(t *testing.T) {
 		t.Fatal(err)
 	}
 	msgs := outputs("the needle")
-	msgs = append(msgs, message.User(large(2<<20, "typed by hand"), start))
+	msgs = append(msgs, message.User(large(1200<<10, "typed by hand"), start))
 	ids := add(t, s, msgs...)
 	info, err := os.Stat(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if info.Size() > 2<<20+400<<10 {
+	if info.Size() > 1600<<10 {
 		t.Errorf("the file has %d bytes: output is in it", info.Size())
 	}
 	if data := read(t, path); strings.Contains(data, "the needle") || !strings.Contains(data, "typed by hand") || !strings.Contains(data, "last line") {
@@ -424,7 +425,7 @@ func TestCacheFiles(t *testing.T) {
 func TestByteBudget(t *testing.T) {
 	cfg := small(1_000_000)
 	cfg.Policy.MaxBytes = 200_000
-	s := grown(t, cfg, 400)
+	s := grown(t, cfg, 120)
 	p := prepare(t, s)
 	if !p.Plan.Act || p.Reading.Bytes > 200_000 || !strings.Contains(p.Plan.Why, "bytes") {
 		t.Error(p.Plan.Act, p.Reading.Bytes, p.Plan.Why)

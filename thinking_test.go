@@ -230,7 +230,7 @@ func TestI5D11OverRandomTalks(t *testing.T) {
 	total := map[string]int{}
 	seeds := 24
 	if testing.Short() {
-		seeds = 3
+		seeds = 2
 	}
 	for seed := range uint64(seeds) {
 		r := rand.New(rand.NewPCG(seed, 11))

@@ -19,9 +19,10 @@ import (
 func TestModelsWindowCounts(t *testing.T) {
 	ctx := context.Background()
 	s := newSession(t, clew.Config{})
-	for range 16 {
-		add(t, s, message.User(strings.Repeat("ten thousand tokens of plain words ", 1_250), start))
-		add(t, s, message.Assistant(start, message.TextBlock("yes")))
+	for k := range 15 {
+		id := fmt.Sprint("c", k)
+		add(t, s, message.User("read on", start), message.Assistant(start, message.ToolCallBlock(id, "read", []byte(`{"path":"a.txt"}`))),
+			message.ToolResult(id, "read", strings.Repeat("ten thousand tokens of plain words\n", 1_250), false, start), message.Assistant(start, message.TextBlock("yes")))
 	}
 	if p := prepare(t, s); p.Plan.Act || p.Plan.Budget.Window != compact.DefaultWindow {
 		t.Fatalf("without a model: %s, window %d", p.Plan.Why, p.Plan.Budget.Window)
