@@ -339,7 +339,7 @@ func onlyEmpty(e *wire.ValidationError) bool {
 func TestInvariantsOverRandomLives(t *testing.T) {
 	lives, steps := 120, 14
 	if testing.Short() || underRace {
-		lives = 10
+		lives = 5
 	}
 	total := map[string]int{}
 	for seed := range uint64(lives) {

@@ -149,9 +149,9 @@ func TestFixedPartCanBeRecognized(t *testing.T) {
 // and for no other.
 func TestCheckIsNotRepeated(t *testing.T) {
 	l := caseLog(t)
-	l.fill(20)
+	l.fill(7)
 	s := l.snapshot()
-	policy, other := compact.Policy{Window: 12_000}, compact.Policy{Window: 14_000}
+	policy, other := compact.Policy{Window: 8_000}, compact.Policy{Window: 9_000}
 	checked, err := compact.Check(s, compact.Request{Policy: &policy})
 	if err != nil || !checked.Act {
 		t.Fatal(err, checked)

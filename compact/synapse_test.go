@@ -89,8 +89,8 @@ func TestSynapseOffloads(t *testing.T) {
 // fill makes a session that is over the trigger and has little to offload.
 func (l *life) fill(n int) {
 	for range n {
-		l.user(prose(150))
-		l.say(prose(150))
+		l.user(prose(20)) // the summary looks longer at what the user says
+		l.say(prose(280))
 	}
 }
 
@@ -194,13 +194,13 @@ func TestSummarizerFails(t *testing.T) {
 				continue // as the other
 			}
 			l := caseLog(t)
-			l.fill(30)
+			l.fill(10)
 			l.user("and now?")
 			policy, perr := compact.Preset(name)
 			if perr != nil {
 				t.Fatal(perr)
 			}
-			policy.Window, policy.Summarizer = 12_000, failing{err}
+			policy.Window, policy.Summarizer = 8_000, failing{err}
 			plan := l.make(compact.Manual, policy)
 			if !plan.Act || plan.Summary == nil || plan.Summary.Summarizer != "deterministic" || len(plan.Summary.Rejected) == 0 {
 				t.Errorf("%s, %v: %s %+v", name, err, plan.Why, plan.Summary)
@@ -214,10 +214,10 @@ func TestSummarizerFails(t *testing.T) {
 	}
 	// Who gives up gets an error, and nothing has changed.
 	l := caseLog(t)
-	l.fill(30)
+	l.fill(10)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := compact.Make(ctx, l.snapshot(), compact.Request{Reason: compact.Manual, Policy: &compact.Policy{Window: 12_000, Summarizer: failing{errors.New("boom")}}}); err == nil {
+	if _, err := compact.Make(ctx, l.snapshot(), compact.Request{Reason: compact.Manual, Policy: &compact.Policy{Window: 8_000, Summarizer: failing{errors.New("boom")}}}); err == nil {
 		t.Error("a cancelled plan was made")
 	}
 }
