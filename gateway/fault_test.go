@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -144,10 +145,14 @@ func TestBodiesDoNotMix(t *testing.T) {
 	}))
 	defer up.Close()
 	rt := gateway.Transport(nil, gateway.Config{})
+	rounds := 16
+	if testing.Short() {
+		rounds = 8
+	}
 	var agents sync.WaitGroup
 	for a := range 8 {
 		agents.Go(func() {
-			for n := range 16 {
+			for n := range rounds {
 				who := string(rune('a' + a))
 				req, _ := http.NewRequest(http.MethodPost, up.URL+"/v1/messages", strings.NewReader(strings.Repeat(who, 4_000_000>>(n%8))))
 				req.Header.Set("X-Who", who)
@@ -321,22 +326,24 @@ type roundTrip func(*http.Request) (*http.Response, error)
 func (f roundTrip) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
 // packed returns data as an encoding packs it.
-func packed(t testing.TB, encoding string, data []byte) []byte {
+func packed(t testing.TB, encoding string, parts ...[]byte) []byte {
 	var b bytes.Buffer
 	var w io.WriteCloser
 	switch encoding {
 	case "gzip":
-		w = gzip.NewWriter(&b)
+		w, _ = gzip.NewWriterLevel(&b, gzip.BestSpeed)
 	case "br":
-		w = brotli.NewWriter(&b)
+		w = brotli.NewWriterLevel(&b, brotli.BestSpeed)
 	case "zstd":
-		z, err := zstd.NewWriter(&b)
+		z, err := zstd.NewWriter(&b, zstd.WithEncoderLevel(zstd.SpeedFastest))
 		if err != nil {
 			t.Fatal(err)
 		}
 		w = z
 	}
-	_, _ = w.Write(data)
+	for _, data := range parts {
+		_, _ = w.Write(data)
+	}
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -346,7 +353,12 @@ func packed(t testing.TB, encoding string, data []byte) []byte {
 // Packed bodies are shortened like others. What unpacks to more than is read is passed on,
 // and takes no memory.
 func TestPackedBodies(t *testing.T) {
-	zeros := append([]byte(`{"messages":[],"x":"`), bytes.Repeat([]byte("0"), 80<<20)...)
+	megabytes := 80
+	if testing.Short() {
+		megabytes = 10
+	}
+	large := slices.Repeat([][]byte{bytes.Repeat([]byte("0"), 1<<20)}, megabytes)
+	large = slices.Insert(large, 0, []byte(`{"messages":[],"x":"`))
 	for _, encoding := range []string{"gzip", "br", "zstd"} {
 		t.Run(encoding, func(t *testing.T) {
 			u := newUpstream(t)
@@ -356,7 +368,7 @@ func TestPackedBodies(t *testing.T) {
 			if got := u.bodies[0]; len(got) == 0 || len(got) >= len(body)/2 || got[0] != '{' || u.header[0].Get("Content-Encoding") != "" {
 				t.Errorf("%d bytes of %d were sent on, as %q", len(got), len(body), u.header[0].Get("Content-Encoding"))
 			}
-			bomb := packed(t, encoding, zeros)
+			bomb := packed(t, encoding, large...)
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			send(t, rt, u.URL+"/v1/messages", bomb, "Content-Encoding: "+encoding)

@@ -150,7 +150,7 @@ func TestFirstEventsAreNotHeldBack(t *testing.T) {
 // A message of the user that does not fit is shortened in its place, with the beginning and the
 // end of it, and stays so in the requests that follow.
 func TestUserMessageThatDoesNotFit(t *testing.T) {
-	log := "What does this log say? " + strings.Repeat(`a line \"of\" the log\n`, 8_000) + "And what not?"
+	log := "What does this log say? " + strings.Repeat(`a line \"of\" the log\n`, 2_000) + "And what not?"
 	for _, c := range []struct{ name, path, before, after, more string }{
 		{"anthropic", "/v1/messages", `{"messages":[{"role":"user","content":"`, `"}`, `,{"role":"assistant","content":"Nothing."},{"role":"user","content":"Really?"}`},
 		{"anthropic, after others", "/v1/messages", strings.TrimSuffix(string(long(12, "")), `"}]}`), `"}`, `,{"role":"assistant","content":"Nothing."},{"role":"user","content":"Really?"}`},
@@ -161,7 +161,7 @@ func TestUserMessageThatDoesNotFit(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			u := newUpstream(t)
-			rt := gateway.Transport(nil, gateway.Config{Window: window(32_000)})
+			rt := gateway.Transport(nil, gateway.Config{Window: window(8_000)})
 			send(t, rt, u.URL+c.path, []byte(c.before+log+c.after+`]}`))
 			send(t, rt, u.URL+c.path, []byte(c.before+log+c.after+c.more+`]}`))
 			first, second := string(u.bodies[0]), string(u.bodies[1])
@@ -174,7 +174,7 @@ func TestUserMessageThatDoesNotFit(t *testing.T) {
 			if !behind {
 				tail = c.after
 			}
-			if len(first) > 90_000 || !json.Valid(u.bodies[0]) || !strings.HasSuffix(first, tail+`]}`) {
+			if len(first) > 22_500 || !json.Valid(u.bodies[0]) || !strings.HasSuffix(first, tail+`]}`) {
 				t.Errorf("%d bytes were sent: %.300s ... %s", len(first), first, first[max(0, len(first)-100):])
 			}
 			if second != strings.TrimSuffix(first, `]}`)+c.more+`]}` {
@@ -264,7 +264,7 @@ func TestRescueIsShorter(t *testing.T) {
 // What a list would cost is counted as it would be sent, before and after the request itself.
 func TestCountsWhatIsSent(t *testing.T) {
 	responses := []byte(`{"model":"m","input":[` + input(40, `{"type":"message","role":"user","content":"x"}]}`))
-	chat := []byte(`{"contents":[` + strings.Repeat(`{"role":"user","parts":[{"text":"`+strings.Repeat("words ", 100)+`"}]},{"role":"model","parts":[{"text":"done"}]},`, 300) + `{"role":"user","parts":[{"text":"x"}]}]}`)
+	chat := []byte(`{"contents":[` + strings.Repeat(`{"role":"user","parts":[{"text":"more"}]},{"role":"model","parts":[{"text":"`+strings.Repeat("words ", 100)+`"}]},`, 300) + `{"role":"user","parts":[{"text":"x"}]}]}`)
 	for _, c := range []struct {
 		name, path, count, list string
 		body                    []byte

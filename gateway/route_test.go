@@ -31,7 +31,7 @@ func TestUntouched(t *testing.T) {
 		{"login of Claude in the other header", "/v1/messages", long(60, "x"), []string{"X-Api-Key: sk-ant-oat01-x"}},
 		{"login of Claude by its beta", "/v1/messages", long(60, "x"), []string{"Authorization: Bearer opaque", "Anthropic-Beta: oauth-2025-04-20,claude-code-20250219"}},
 		{"its count", "/v1/messages/count_tokens", long(60, "x"), []string{"Authorization: Bearer sk-ant-oat01-x"}},
-		{"login of ChatGPT", "/backend-api/codex/responses", []byte(`{"model":"gpt-5","input":[` + strings.Repeat(`{"role":"user","content":"`+strings.Repeat("words ", 100)+`"},`, 300) + `{"role":"user","content":"x"}]}`), []string{"Authorization: Bearer eyJ", "Chatgpt-Account-Id: a"}},
+		{"login of ChatGPT", "/backend-api/codex/responses", []byte(`{"model":"gpt-5","input":[` + strings.Repeat(`{"role":"user","content":"`+strings.Repeat("words ", 100)+`"},`, 100) + `{"role":"user","content":"x"}]}`), []string{"Authorization: Bearer eyJ", "Chatgpt-Account-Id: a"}},
 		{"signed for Amazon", "/anthropic/v1/messages", long(60, "x"), []string{"Authorization: AWS4-HMAC-SHA256 Credential=x"}},
 		{"Bedrock", "/model/anthropic.claude-sonnet-4-5-v1:0/invoke", long(60, "x"), []string{"Authorization: Bearer bedrock-api-key"}},
 		{"Bedrock, Converse", "/model/anthropic.claude-sonnet-4-5-v1:0/converse-stream", chat, []string{"Authorization: AWS4-HMAC-SHA256 Credential=x"}},
@@ -69,7 +69,7 @@ func TestUntouched(t *testing.T) {
 
 // Azure and Vertex say in the path which model is asked.
 func TestCloudsAreShortened(t *testing.T) {
-	chat := []byte(`{"messages":[` + strings.Repeat(`{"role":"user","content":"`+strings.Repeat("words ", 100)+`"},{"role":"assistant","content":"done"},`, 300) + `{"role":"user","content":"x"}]}`)
+	chat := []byte(`{"messages":[` + strings.Repeat(`{"role":"user","content":"more"},{"role":"assistant","content":"`+strings.Repeat("words ", 100)+`"},`, 300) + `{"role":"user","content":"x"}]}`)
 	anthropic := bytes.Replace(long(60, "x"), []byte(`"model":"claude-sonnet-4-5",`), []byte(`"anthropic_version":"vertex-2023-10-16",`), 1)
 	for _, c := range []struct {
 		path, model string
@@ -80,7 +80,7 @@ func TestCloudsAreShortened(t *testing.T) {
 		{"/v1/projects/p/locations/l/publishers/anthropic/models/count-tokens:rawPredict", "count-tokens", anthropic},
 		{
 			"/v1/projects/p/locations/l/publishers/google/models/gemini-2.5-pro:generateContent", "gemini-2.5-pro",
-			[]byte(`{"contents":[` + strings.Repeat(`{"role":"user","parts":[{"text":"`+strings.Repeat("words ", 100)+`"}]},{"role":"model","parts":[{"text":"done"}]},`, 300) + `{"role":"user","parts":[{"text":"x"}]}]}`),
+			[]byte(`{"contents":[` + strings.Repeat(`{"role":"user","parts":[{"text":"more"}]},{"role":"model","parts":[{"text":"`+strings.Repeat("words ", 100)+`"}]},`, 300) + `{"role":"user","parts":[{"text":"x"}]}]}`),
 		},
 	} {
 		u := newUpstream(t)
