@@ -388,19 +388,18 @@ func (p *planner) build(budget int64) []piece {
 	}
 	b.take(piece{kind: kindNote, line: Line{Text: p.d.words.note}})
 	var later []piece
-	section := func(pieces []piece, percent int64) {
+	section := func(pieces []piece, percent int64, shares ...*int64) {
 		p.found += len(pieces)
-		later = append(later, b.takeAll(pieces, part(percent), briefing, before)...)
+		later = append(later, b.takeAll(pieces, append(shares, part(percent))...)...)
 	}
-	section(p.failing, stateShare)
+	section(p.failing, stateShare, briefing, before)
 	p.quote(b, &user)
-	p.found += len(p.rules)
-	later = append(later, b.takeAll(p.rules, part(rulesShare))...)
-	section(p.next, stateShare)
-	section(p.active, stateShare)
-	section(p.done, doneShare)
+	section(p.rules, rulesShare) // the user's words, and below lines as they stood: neither is the briefing's
+	section(p.next, stateShare, briefing, before)
+	section(p.active, stateShare, briefing, before)
+	section(p.done, doneShare, briefing, before)
 	section(p.seen, doneShare)
-	section(p.decided, stateShare)
+	section(p.decided, stateShare, briefing, before)
 	later = b.takeAll(later, briefing, before)
 	if p.in.Written == nil {
 		b.takeAll(p.d.earlier(budget*15/100, b), part(20))
