@@ -91,7 +91,7 @@ func phases() []phase {
 			s = newSlow()
 			r.cfg.Engine.Policy.Summarizer, r.cfg.Background = s, -1
 			r.cfg.Tools = []tool.Tool{reader(100)}
-			small(24_000)(r)
+			small(12_000)(r)
 		}, enter: func(r *rig) {
 			for i := range 20 {
 				r.srv.Add(spoken(string(rune('a'+i)), "read"))
@@ -211,7 +211,7 @@ func TestPi46And47PassesOneAfterTheOther(t *testing.T) {
 	r := newRig(t, func(r *rig) {
 		r.cfg.Engine.Policy.Summarizer, r.cfg.Background = s, -1
 		r.cfg.Tools = []tool.Tool{reader(100)}
-		small(24_000)(r)
+		small(12_000)(r)
 	})
 	for i := range 12 {
 		r.srv.Add(spoken(string(rune('a'+i)), "read"))

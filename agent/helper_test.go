@@ -305,7 +305,7 @@ func call(id, name string) modeltest.Reply { return modeltest.Answer(modeltest.C
 
 // spoken is a call after a long text, which only a summary takes out of the context.
 func spoken(id, name string) modeltest.Reply {
-	return modeltest.Answer(message.TextBlock(words(8_000)), modeltest.Call(id, name, "{}"))
+	return modeltest.Answer(message.TextBlock(words(4_000)), modeltest.Call(id, name, "{}"))
 }
 
 // small makes the window small.

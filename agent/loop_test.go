@@ -42,6 +42,9 @@ func TestLoopsInASmallWindow(t *testing.T) {
 	t.Parallel()
 	for api, open := range apis {
 		for _, thinks := range []bool{true, false} {
+			if testing.Short() && !thinks && api != "anthropic" {
+				continue
+			}
 			t.Run(fmt.Sprint(api, "/thinking ", thinks), func(t *testing.T) {
 				t.Parallel()
 				loopInASmallWindow(t, open, thinks, compact.PresetClew)
@@ -59,8 +62,11 @@ func TestLoopsInASmallWindow(t *testing.T) {
 }
 
 func loopInASmallWindow(t *testing.T, open func(*modeltest.Server) (model.Model, error), thinks bool, preset string) {
-	const calls, window = 60, 32_000
-	n := 0
+	const window = 32_000
+	n, calls := 0, 60
+	if testing.Short() {
+		calls = 40
+	}
 	var r *rig
 	closed := make(chan error, 1)
 	read := &fake{name: "read", kind: tool.Read, do: func(ctx context.Context, _ tool.Call) (tool.Result, error) {
@@ -141,7 +147,7 @@ func loopInASmallWindow(t *testing.T, open func(*modeltest.Server) (model.Model,
 			reasons[e.Compaction.Reason]++
 		}
 	}
-	if preset == compact.PresetClew && (reasons[compact.Threshold] < 2 || reasons[compact.Length] < 3) {
+	if preset == compact.PresetClew && (reasons[compact.Threshold] < calls/30 || reasons[compact.Length] < 3) {
 		t.Errorf("the passes were %v", reasons)
 	}
 	t.Logf("%d requests, passes %v", r.tried(), reasons)

@@ -88,7 +88,7 @@ func TestPi22OverflowOfAnotherModel(t *testing.T) {
 		r.cfg.Model, _ = r.cfg.Find(context.Background(), "anthropic/little")
 	})
 	passes := r.passes()
-	r.srv.Add(modeltest.Overflow(30_000, 20_000), modeltest.Overflow(30_000, 20_000))
+	r.srv.Add(modeltest.Overflow(15_000, 10_000), modeltest.Overflow(15_000, 10_000))
 	r.say("too much")
 	n := r.passes()
 	if e := r.ended(); e.Outcome != agent.OutcomeFailed || n > passes+1 {
@@ -137,10 +137,10 @@ func TestD26LearntWindowIsKept(t *testing.T) {
 	t.Parallel()
 	windows := model.NewWindows(nil)
 	r := filled(t, 10, func(r *rig) { r.cfg.Windows = windows })
-	r.srv.Add(modeltest.Overflow(30_000, 20_000), modeltest.Text("ok"))
+	r.srv.Add(modeltest.Overflow(15_000, 10_000), modeltest.Text("ok"))
 	r.say("hm")
 	r.reopen()
-	if s := r.State(); s.Window != 20_000 || s.WindowFrom != "learnt" {
+	if s := r.State(); s.Window != 10_000 || s.WindowFrom != "learnt" {
 		t.Errorf("after a restart the window is %d, %s", s.Window, s.WindowFrom)
 	}
 	r.fine()

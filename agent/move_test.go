@@ -186,7 +186,7 @@ func TestPi96MovedInTheMiddleOfATool(t *testing.T) {
 func TestUndo(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	r := filled(t, 6, small(24_000))
+	r := filled(t, 6, small(12_000))
 	if err := r.SetMode(ctx, permission.ModeEdits); err != nil { // which is written down at each move
 		t.Fatal(err)
 	}
@@ -236,7 +236,7 @@ func TestUndo(t *testing.T) {
 // branches too, also after a restart; and the size of the context is known after a pass.
 func TestPi72AndPi71Totals(t *testing.T) {
 	t.Parallel()
-	r := filled(t, 6, small(24_000))
+	r := filled(t, 6, small(12_000))
 	want := r.State().Totals
 	if want.Requests != 7 || want.Output == 0 || want.Cost == 0 {
 		t.Fatalf("%+v", want)

@@ -56,7 +56,7 @@ func TestOverflowCompactsOnceAndGoesOn(t *testing.T) {
 	t.Parallel()
 	r := filled(t, 10, nil)
 	before := r.tried()
-	r.srv.Add(modeltest.Overflow(30_000, 20_000), modeltest.Text("Fine now."))
+	r.srv.Add(modeltest.Overflow(15_000, 10_000), modeltest.Text("Fine now."))
 	r.say("and now?")
 	if e := r.ended(); e.Outcome != agent.OutcomeDone {
 		t.Fatalf("ended %s %s", e.Outcome, e.Error)
@@ -71,7 +71,7 @@ func TestOverflowCompactsOnceAndGoesOn(t *testing.T) {
 	if end.Reason != compact.Overflow || !end.WillRetry || end.After >= end.Before {
 		t.Errorf("%+v", end)
 	}
-	if s := r.State(); s.Window != 20_000 || s.WindowFrom != "learnt" {
+	if s := r.State(); s.Window != 10_000 || s.WindowFrom != "learnt" {
 		t.Errorf("the window is %d, %s", s.Window, s.WindowFrom)
 	}
 	r.fine()
@@ -81,7 +81,7 @@ func TestOverflowCompactsOnceAndGoesOn(t *testing.T) {
 func TestPi23OverflowIsUsedUp(t *testing.T) {
 	t.Parallel()
 	r := filled(t, 10, nil)
-	r.srv.Add(modeltest.Overflow(30_000, 20_000), modeltest.Text("Fine now."), modeltest.Text("Still fine."))
+	r.srv.Add(modeltest.Overflow(15_000, 10_000), modeltest.Text("Fine now."), modeltest.Text("Still fine."))
 	r.say("and now?")
 	r.say("and again?")
 	if r.passes() != 1 {
@@ -97,7 +97,7 @@ func TestPi24OverflowForEver(t *testing.T) {
 	r := filled(t, 10, nil)
 	before := r.tried()
 	for range 6 {
-		r.srv.Add(modeltest.Overflow(30_000, 20_000))
+		r.srv.Add(modeltest.Overflow(15_000, 10_000))
 	}
 	r.say("and now?")
 	e := r.ended()
@@ -120,10 +120,10 @@ func TestPi24OverflowForEver(t *testing.T) {
 // not asked for again.
 func TestPi25AnswerOverTheWindowStands(t *testing.T) {
 	t.Parallel()
-	r := filled(t, 8, small(60_000))
+	r := filled(t, 8, small(30_000))
 	before := r.tried()
 	over := modeltest.Text("The answer.")
-	over.Usage = &message.Usage{Input: 61_000, Output: 10}
+	over.Usage = &message.Usage{Input: 30_500, Output: 10}
 	r.srv.Add(over)
 	r.say("and now?")
 	if n := r.tried() - before; n != 1 {
@@ -142,7 +142,7 @@ func TestPi25AnswerOverTheWindowStands(t *testing.T) {
 // TestPi26AndD19PassRunsNoModel: neither before a prompt nor after a turn.
 func TestPi26AndD19PassRunsNoModel(t *testing.T) {
 	t.Parallel()
-	r := filled(t, 9, small(24_000))
+	r := filled(t, 9, small(12_000))
 	if r.passes() == 0 {
 		t.Fatal("no pass was made")
 	}
@@ -166,9 +166,9 @@ func TestPi26AndD19PassRunsNoModel(t *testing.T) {
 // over its limit, lets nobody go on.
 func TestThresholdPassAsksNothing(t *testing.T) {
 	t.Parallel()
-	r := filled(t, 4, small(24_000))
+	r := filled(t, 4, small(12_000))
 	heavy := modeltest.Text("That was much.")
-	heavy.Usage = &message.Usage{Input: 19_500, Output: 10}
+	heavy.Usage = &message.Usage{Input: 9_750, Output: 10}
 	r.srv.Add(heavy)
 	before, passes := r.tried(), r.passes()
 	r.say("and now?")
@@ -188,7 +188,7 @@ func TestPi27CutOffEarly(t *testing.T) {
 	t.Parallel()
 	r := filled(t, 10, nil)
 	cut := modeltest.Truncated("The begi")
-	cut.Usage = &message.Usage{Input: 20_000, Output: 200}
+	cut.Usage = &message.Usage{Input: 10_000, Output: 200}
 	r.srv.Add(cut, modeltest.Text("The beginning and the end."))
 	r.say("tell me")
 	if e := r.ended(); e.Outcome != agent.OutcomeDone {
@@ -209,7 +209,7 @@ func TestPi28CutOffTwice(t *testing.T) {
 	t.Parallel()
 	r := filled(t, 10, nil)
 	cut := modeltest.Truncated("The begi")
-	cut.Usage = &message.Usage{Input: 20_000, Output: 200}
+	cut.Usage = &message.Usage{Input: 10_000, Output: 200}
 	r.srv.Add(cut, cut)
 	r.say("tell me")
 	e := r.ended()
@@ -422,9 +422,9 @@ func TestPi19And20WithoutUsage(t *testing.T) {
 // TestPi17NoSecondPass: what was reported before a pass does not count after it. D-13.
 func TestPi17NoSecondPass(t *testing.T) {
 	t.Parallel()
-	r := filled(t, 4, small(24_000))
+	r := filled(t, 4, small(12_000))
 	heavy := modeltest.Text("Hm.")
-	heavy.Usage = &message.Usage{Input: 19_500, Output: 10}
+	heavy.Usage = &message.Usage{Input: 9_750, Output: 10}
 	r.srv.Add(heavy)
 	r.say("think")
 	n := r.passes()
@@ -449,11 +449,11 @@ func TestPi14AbortNearTheLimit(t *testing.T) {
 		return tool.Result{}, ctx.Err()
 	}}
 	r := filled(t, 4, func(r *rig) {
-		small(24_000)(r)
+		small(12_000)(r)
 		r.cfg.Tools = append(r.cfg.Tools, stuck)
 	})
 	heavy := call("w", "wait")
-	heavy.Usage = &message.Usage{Input: 19_500, Output: 10}
+	heavy.Usage = &message.Usage{Input: 9_750, Output: 10}
 	r.srv.Add(heavy)
 	n := r.passes()
 	r.send("wait for it")

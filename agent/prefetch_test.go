@@ -18,7 +18,7 @@ func soft(t *testing.T, change func(*rig)) (*rig, *slow) {
 	t.Helper()
 	s := newSlow()
 	r := filled(t, 6, func(r *rig) {
-		small(24_000)(r)
+		small(12_000)(r)
 		r.cfg.Engine.Policy.Summarizer = s
 		r.cfg.Background = 0.6
 		if change != nil {
@@ -47,11 +47,11 @@ func (r *rig) untilPrepared() {
 func TestPrefetchedSummaryIsUsed(t *testing.T) {
 	t.Parallel()
 	r, s := soft(t, nil)
-	r.srv.Add(modeltest.Text(words(12_000)))
+	r.srv.Add(modeltest.Text(words(6_000)))
 	r.say("said while it is made") // nothing waits for it
 	s.open <- nil
 	r.untilPrepared()
-	r.srv.Add(modeltest.Text(words(12_000)), modeltest.Text("ok"))
+	r.srv.Add(modeltest.Text(words(6_000)), modeltest.Text("ok"))
 	r.say("more")
 	r.say("and more")
 	if r.passes() != 1 {
@@ -112,7 +112,7 @@ func TestD76StaleSummaryIsNotUsed(t *testing.T) {
 				}
 			}()
 			for range 5 {
-				r.srv.Add(modeltest.Text(words(8_000)))
+				r.srv.Add(modeltest.Text(words(4_000)))
 				r.say("more")
 			}
 			if r.passes() == 0 {
@@ -143,7 +143,7 @@ func TestPrefetchIsStopped(t *testing.T) {
 func TestIdle(t *testing.T) {
 	t.Parallel()
 	r := filled(t, 6, func(r *rig) {
-		small(24_000)(r)
+		small(12_000)(r)
 		r.cfg.Background = 0.6
 		r.cfg.Idle, r.cfg.Sleep = time.Nanosecond, nil
 		r.cfg.Tools = []tool.Tool{reader(100)}

@@ -93,7 +93,7 @@ func TestPi111AndD74TypedDuringAPass(t *testing.T) {
 		t.Run(how, func(t *testing.T) {
 			s := newSlow()
 			r := filled(t, 6, func(r *rig) {
-				small(24_000)(r)
+				small(12_000)(r)
 				r.cfg.Engine.Policy.Summarizer = s
 				r.cfg.Background = -1
 			})

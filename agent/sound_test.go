@@ -222,9 +222,9 @@ func TestD96LimitsAreOfTheirModel(t *testing.T) {
 	t.Parallel()
 	r := filled(t, 10, switching)
 	whole := r.State().Threshold
-	r.srv.Add(modeltest.Status(429, `{"type":"error","error":{"type":"rate_limit_error","message":"Request too large on tokens per min (TPM): Limit 12000, Requested 40000."}}`), modeltest.Text("ok"))
+	r.srv.Add(modeltest.Status(429, `{"type":"error","error":{"type":"rate_limit_error","message":"Request too large on tokens per min (TPM): Limit 6000, Requested 20000."}}`), modeltest.Text("ok"))
 	r.say("go on")
-	if s := r.State(); r.passes() != 1 || s.Threshold >= 12_000 {
+	if s := r.State(); r.passes() != 1 || s.Threshold >= 6_000 {
 		t.Fatalf("%d passes; %+v", r.passes(), s)
 	}
 	for name, want := range map[string]bool{"mid": true, "big": false} {
@@ -322,12 +322,12 @@ func TestD64EventsHaveWhatTheLogHas(t *testing.T) {
 func TestD47ModeAfterAPassOfAnotherProgram(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
-	r := newRig(t, small(24_000))
+	r := newRig(t, small(12_000))
 	if err := errors.Join(r.SetMode(ctx, permission.ModePlan), r.SetReasoning(ctx, model.ReasoningLow)); err != nil {
 		t.Fatal(err)
 	}
 	for range 5 {
-		r.srv.Add(modeltest.Text(words(8_000)))
+		r.srv.Add(modeltest.Text(words(4_000)))
 		r.say("go on")
 	}
 	if err := r.Close(); err != nil {
@@ -405,8 +405,8 @@ func TestD59RemindersWithoutPasses(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	writeRules(t, dir, "old rule")
-	r := newRig(t, func(r *rig) { ruled(dir)(r); small(24_000)(r); r.cfg.Engine.NoAuto = true })
-	r.srv.Add(modeltest.Text("ok"), modeltest.Text("ok"), modeltest.Text(words(85_000)), modeltest.Text("ok"), modeltest.Text("ok"))
+	r := newRig(t, func(r *rig) { ruled(dir)(r); small(12_000)(r); r.cfg.Engine.NoAuto = true })
+	r.srv.Add(modeltest.Text("ok"), modeltest.Text(words(21_000)), modeltest.Text(words(21_000)), modeltest.Text("ok"), modeltest.Text("ok"))
 	r.say("one")
 	writeRules(t, dir, "new rule")
 	for range 4 {
@@ -433,7 +433,7 @@ func TestTotalsHaveEverything(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	r := newRig(t, func(r *rig) {
-		small(24_000)(r)
+		small(12_000)(r)
 		r.cfg.Engine.Policy.Summarizer = paidFor{newSlow()}
 		r.cfg.Background = -1
 	})
@@ -446,7 +446,7 @@ func TestTotalsHaveEverything(t *testing.T) {
 		}
 	}
 	for range 7 {
-		r.srv.Add(modeltest.Text(words(8_000)))
+		r.srv.Add(modeltest.Text(words(4_000)))
 		r.say("go on")
 	}
 	cost("a preview", 1, func() {
@@ -501,7 +501,7 @@ func TestIdleAlone(t *testing.T) {
 	t.Parallel()
 	tick := make(chan struct{})
 	r := filled(t, 6, func(r *rig) {
-		small(24_000)(r)
+		small(12_000)(r)
 		r.cfg.Background, r.cfg.Idle = -1, time.Nanosecond
 		r.cfg.Sleep = until(tick)
 	})
@@ -605,7 +605,7 @@ func TestFreeAfterAJob(t *testing.T) {
 	begun, open := make(chan struct{}), make(chan struct{})
 	var r *rig
 	r = filled(t, 7, func(n *rig) {
-		small(24_000)(n)
+		small(12_000)(n)
 		n.cfg.Engine.Policy.Summarizer, n.cfg.Background = s, -1
 		n.cfg.Shell = func(context.Context, string, func(string)) (string, int, error) {
 			close(begun)
@@ -654,7 +654,7 @@ func TestI12ToolsWithoutAGuard(t *testing.T) {
 func TestReceiverThatPanics(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, func(r *rig) {
-		small(24_000)(r)
+		small(12_000)(r)
 		r.cfg.Engine.Hooks = append(r.cfg.Engine.Hooks, clew.Hooks{OnEvent: func(_ context.Context, e clew.Event) {
 			if e.Kind == clew.EventPassEnd {
 				panic("oh")
@@ -662,7 +662,7 @@ func TestReceiverThatPanics(t *testing.T) {
 		}})
 	})
 	for range 7 {
-		r.srv.Add(modeltest.Text(words(8_000)))
+		r.srv.Add(modeltest.Text(words(4_000)))
 		r.say("go on")
 	}
 	if _, err := r.Compact(context.Background(), agent.CompactRequest{}); err != nil {

@@ -158,7 +158,7 @@ func TestCompactSoon(t *testing.T) {
 		t.Errorf("early it says:\n%s", got)
 	}
 	for r.State().Tokens*2 < r.State().Threshold {
-		r.srv.Add(modeltest.Text(words(8_000)))
+		r.srv.Add(modeltest.Text(words(4_000)))
 		r.say("on")
 	}
 	if n := len(r.all(agent.KindCompactionEnd)); n > 0 {
