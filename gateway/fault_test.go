@@ -145,7 +145,7 @@ func TestBodiesDoNotMix(t *testing.T) {
 	}))
 	defer up.Close()
 	rt := gateway.Transport(nil, gateway.Config{})
-	rounds := 16
+	rounds := 48
 	if testing.Short() {
 		rounds = 8
 	}
