@@ -449,7 +449,9 @@ func shownCommand(s, cwd string) string {
 				s = strings.TrimPrefix(s, "cd "+dir+sep)
 			}
 		}
-		s = strings.ReplaceAll(s, strings.TrimSuffix(cwd, "/")+"/", "")
+		if cwd = strings.TrimSuffix(cwd, "/"); cwd != "" {
+			s = strings.ReplaceAll(s, cwd+"/", "")
+		}
 	}
 	if first, _, more := strings.Cut(s, "\n"); more {
 		s = first + " " + text.Ellipsis

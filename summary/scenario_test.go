@@ -369,3 +369,14 @@ func TestSplitTurn(t *testing.T) {
 		t.Errorf("the turn goes on:\n%s", split.Text)
 	}
 }
+
+// In the root folder every path begins as the folder does, and stays as it is.
+func TestPathsInTheRoot(t *testing.T) {
+	conv := testchat.New()
+	conv.User("Mend the pantry in /srv/pantry/rows.go.")
+	conv.Bash("cp /srv/pantry/rows.go /srv/pantry/old_rows.go", "")
+	out := summarize(t, summary.Input{Items: conv.Items(), Cwd: "/", Budget: 2000})
+	if !strings.Contains(out.Text, "`cp /srv/pantry/rows.go /srv/pantry/old_rows.go`") {
+		t.Errorf("the paths of the command are changed:\n%s", out.Text)
+	}
+}

@@ -447,8 +447,8 @@ func (d *digest) told() (out []piece) {
 			if said == "" {
 				break
 			}
-			s := "`" + shownCommand(redact.Text(d.msgs[at].op.Command), d.in.Cwd) + "`"
-			if len(s) > maxTelling {
+			s := "`" + shownCommand(c.Text, d.in.Cwd) + "`"
+			if len(s) > maxTelling || c.Check != "" { // of which the ledger has the check alone
 				s = "`" + strings.Join(c.Tells, "`, `") + "`"
 			}
 			if at < changed && slices.Contains(c.Tells, "git status") {

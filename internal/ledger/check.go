@@ -21,7 +21,7 @@ type line struct {
 	unsure   bool        // the exit status is not that of the check
 	lookup   bool        // failing is an answer
 	looks    bool        // it changes no file of the project
-	tells    []string    // see Command
+	tells    []string    // this and the next two: see Command
 	changes  []string
 	tree     string
 	tests    bool // one of its checks is a test
