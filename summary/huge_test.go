@@ -15,7 +15,7 @@ func TestHugeMessages(t *testing.T) {
 	t.Parallel()
 	size := 256 << 10
 	if testing.Short() {
-		size = 64 << 10
+		size = 16 << 10
 	}
 	r := rand.New(rand.NewPCG(1, 71))
 	data := make([]byte, size)

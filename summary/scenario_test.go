@@ -234,7 +234,7 @@ func TestQuotesWithinTheirBudget(t *testing.T) {
 func TestClipLast(t *testing.T) {
 	conv := testchat.New()
 	conv.User("Build the importer in import/run.go")
-	huge := "BEGIN " + strings.Repeat("很长的日志 log line with words\n", 3000) + " END"
+	huge := "BEGIN " + strings.Repeat("很长的日志 log line with words\n", 1000) + " END"
 	conv.User(huge)
 	in := summary.Input{Items: conv.Items(), Budget: 1000}
 	out := summarize(t, in)

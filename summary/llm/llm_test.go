@@ -352,7 +352,7 @@ func TestTooLargeForTheModel(t *testing.T) {
 		t.Error(out.Summarizer, len(m.asked))
 	}
 	// One message alone is larger than the window.
-	huge := append(conversation(3), message.User(strings.Repeat("a very long text that was pasted in\n", 20_000), start))
+	huge := append(conversation(3), message.User(strings.Repeat("a very long text that was pasted in\n", 4_000), start))
 	m = &scripted{window: 20_000, answers: []answer{{text: good}}}
 	summarize(t, m, summary.Input{Items: items(t, huge), ClipLast: true, Counter: c, Budget: 4000})
 	for i, req := range m.asked {
