@@ -15,7 +15,11 @@ var callWithOutcome = regexp.MustCompile(`^(?:read|edit|bash)\(.*\) -> (?:\d+ li
 // the user said, then lines as they stood; the story also says how calls ended. Of the
 // user's words the last one may be cut.
 func TestControls(t *testing.T) {
-	for seed := range uint64(3) {
+	seeds := 3
+	if testing.Short() {
+		seeds = 1
+	}
+	for seed := range uint64(seeds) {
 		items := session.Project(longSession(t, 20+seed, 90).Path).Items[1:] // without the prompt
 		cut := len(items) * 3 / 4
 		user, world, agent := map[string]bool{}, map[string]bool{}, map[string]bool{}

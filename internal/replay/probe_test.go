@@ -24,7 +24,7 @@ func probed(t *testing.T, dir string, policies ...string) Probe {
 	if err := p.Prepare(); err != nil {
 		t.Fatal(err)
 	}
-	sessions := []Session{longSession(t, 11, 90), longSession(t, 12, 90)}
+	sessions := []Session{longSession(t, 11, 60), longSession(t, 12, 60)}
 	if _, err := Run(t.Context(), sessions, Options{Policies: some, Probe: &p, Budget: 1000}); err != nil {
 		t.Fatal(err)
 	}

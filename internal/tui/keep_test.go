@@ -355,7 +355,7 @@ func TestSessionsSayHowFull(t *testing.T) {
 // size that somebody reads, and the preview says how long it is.
 func TestProposalCanBeRead(t *testing.T) {
 	x := newTerm(t, nil)
-	for i := range 120 {
+	for i := range 60 {
 		x.h.model.Add(modeltest.Text(fmt.Sprintf("Answer %d. I have changed pkg/file%d.go, and decided to take path %d because of rule %d. ", i, i, i, i) + strings.Repeat("The tide turns. ", 60)))
 		x.tell(fmt.Sprintf("Step %d: %s", i, strings.Repeat(fmt.Sprintf("remember rule %d. ", i), 60)))
 		x.h.wait()

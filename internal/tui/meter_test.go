@@ -103,7 +103,11 @@ func TestMeterNeverLies(t *testing.T) {
 		}
 	}
 	r := rand.New(rand.NewPCG(5, 7))
-	for range 20_000 {
+	n := 20_000
+	if testing.Short() {
+		n = 2_000
+	}
+	for range n {
 		tokens, window := 1+r.Int64N(3_000), 1+r.Int64N(1_000)
 		line := meterLine(plainTheme(), &agent.State{Known: true, Tokens: tokens, Window: window, Measured: r.IntN(2) == 0}, 200)
 		if zero := strings.Contains(line, "(0%)"); zero != (tokens == 0) {
