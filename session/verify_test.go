@@ -275,8 +275,11 @@ func TestVerifyLines(t *testing.T) {
 // warning, what is damaged is never passed as if nothing were wrong when bytes
 // were lost.
 func TestVerifyGenerated(t *testing.T) {
-	clean, harmed := 0, map[string]int{}
-	for seed := range uint64(80) {
+	clean, harmed, seeds := 0, map[string]int{}, 80
+	if testing.Short() {
+		seeds = 20
+	}
+	for seed := range uint64(seeds) {
 		s := sessiongen.Generate(seed, sessiongen.Options{WellFormed: true})
 		for _, p := range verify(t, string(s.Bytes())) {
 			if p.Severity != session.SevInfo {
@@ -408,8 +411,11 @@ func TestVerifyBranches(t *testing.T) {
 			}
 		}
 	}
-	total := 0
-	for seed := range uint64(3000) {
+	total, seeds := 0, 3000
+	if testing.Short() {
+		seeds = 300
+	}
+	for seed := range uint64(seeds) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		var entries []*session.Entry
 		leaves := map[string]bool{}
@@ -452,7 +458,7 @@ func TestVerifyBranches(t *testing.T) {
 		}
 		total += len(got)
 	}
-	if total < 10_000 {
+	if total < 10_000/3000*seeds {
 		t.Errorf("only %d problems", total)
 	}
 }

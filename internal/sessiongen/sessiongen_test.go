@@ -26,9 +26,17 @@ func variants() map[string]Options {
 	}
 }
 
+// seeds is how many seeds to try of n.
+func seeds(n uint64) uint64 {
+	if testing.Short() {
+		return n / 5
+	}
+	return n
+}
+
 func TestSameSeedSameBytes(t *testing.T) {
 	for name, o := range variants() {
-		for seed := range uint64(20) {
+		for seed := range seeds(20) {
 			a, b := Generate(seed, o), Generate(seed, o)
 			if !bytes.Equal(a.Bytes(), b.Bytes()) {
 				t.Fatalf("%s, seed %d: two runs differ", name, seed)
@@ -56,7 +64,7 @@ func TestSameBytesOnEveryMachine(t *testing.T) {
 
 func TestEntriesDescribeTheBytes(t *testing.T) {
 	for name, o := range variants() {
-		for seed := range uint64(30) {
+		for seed := range seeds(30) {
 			s := Generate(seed, o)
 			data := s.Bytes()
 			lines := bytes.Split(data, []byte("\n"))
@@ -89,14 +97,14 @@ func TestEntriesDescribeTheBytes(t *testing.T) {
 
 func TestWellFormed(t *testing.T) {
 	for _, version := range []int{1, 2, 3} {
-		for seed := range uint64(50) {
+		for seed := range seeds(50) {
 			s := Generate(seed, Options{WellFormed: true, Version: version})
 			header, entries := readAll(t, s.Bytes())
 			checkWellFormed(t, fmt.Sprintf("version %d, seed %d", version, seed), header, entries)
 		}
 	}
 	// Edits and compactions are what can tear a context apart.
-	for seed := range uint64(50) {
+	for seed := range seeds(50) {
 		s := Generate(seed, Options{WellFormed: true, Odds: Odds{Edit: 0.4, Compact: 0.1, Branch: 0.1}})
 		header, entries := readAll(t, s.Bytes())
 		checkWellFormed(t, fmt.Sprintf("many edits, seed %d", seed), header, entries)
@@ -158,7 +166,7 @@ func TestWildIsNotWellFormed(t *testing.T) {
 
 // What makes pi throw: see the fields its estimate and serialization read without a check.
 func TestPiSafe(t *testing.T) {
-	for seed := range uint64(120) {
+	for seed := range seeds(120) {
 		s := Generate(seed, Options{PiSafe: true})
 		header, entries := readAll(t, s.Bytes())
 		parents, byID := treeOf(header, entries)
@@ -279,7 +287,7 @@ var (
 // finds the same features in the file.
 func TestStatsAreTrue(t *testing.T) {
 	for name, o := range map[string]Options{"pi-safe": {PiSafe: true}, "well-formed": {WellFormed: true}, "v2": {Version: 2, PiSafe: true}} {
-		for seed := range uint64(50) {
+		for seed := range seeds(50) {
 			s := Generate(seed, o)
 			found := recount(t, s.Bytes())
 			for f := range minimum {
@@ -507,10 +515,14 @@ func TestHugeTextsAndLongChains(t *testing.T) {
 	}
 	readAll(t, s.Bytes())
 
-	s = Generate(4, Options{Entries: 20_000, UserBytes: 10, AnswerBytes: 10, ResultBytes: 10, WellFormed: true, Odds: Odds{Branch: -1, Root: -1}})
+	n := 20_000
+	if testing.Short() {
+		n = 5_000
+	}
+	s = Generate(4, Options{Entries: n, UserBytes: 10, AnswerBytes: 10, ResultBytes: 10, WellFormed: true, Odds: Odds{Branch: -1, Root: -1}})
 	header, entries := readAll(t, s.Bytes())
 	parents, _ := treeOf(header, entries)
-	if leaves := leavesOf(parents); len(leaves) != 1 || len(entries) < 20_000 {
+	if leaves := leavesOf(parents); len(leaves) != 1 || len(entries) < n {
 		t.Fatalf("%d entries with %d leaves, want one chain", len(entries), len(leaves))
 	}
 }

@@ -46,9 +46,13 @@ func TestRepairIsLinear(t *testing.T) {
 		}
 		return best / time.Duration(2*n)
 	}
-	few, many := perRecord(2000), perRecord(20000)
-	t.Logf("%v for a record of 4,000, %v of 40,000", few, many)
+	n := 2000
+	if testing.Short() {
+		n = 1000
+	}
+	few, many := perRecord(n), perRecord(10*n)
+	t.Logf("%v for a record of %d, %v of %d", few, 2*n, many, 20*n)
 	if many > 4*few {
-		t.Errorf("%v for a record of 4,000, %v of 40,000", few, many)
+		t.Errorf("%v for a record of %d, %v of %d", few, 2*n, many, 20*n)
 	}
 }

@@ -127,7 +127,7 @@ func repairFile(t *testing.T, data []byte) (*Repaired, []byte, error) {
 func TestRepairDamaged(t *testing.T) {
 	n := uint64(80)
 	if testing.Short() {
-		n = 60
+		n = 20
 	}
 	kinds := map[string]int{}
 	codes := map[string]int{}
