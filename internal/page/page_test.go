@@ -23,10 +23,14 @@ import (
 // Whatever stands in whichever field of a session is text on the page, or is not
 // there at all: no element, attribute, address or style comes from a session.
 func TestPi116NothingInASessionIsMoreThanText(t *testing.T) {
+	leaves := []string{"", "bs", "u1"}
+	if testing.Short() {
+		leaves = leaves[:1]
+	}
 	for i, s := range hostile {
 		data := hostileSession(t, s)
 		store := open(t, data)
-		for _, leaf := range []string{"", "bs", "u1"} {
+		for _, leaf := range leaves {
 			for _, opt := range []page.Options{{}, {KeepSecrets: true}} {
 				doc := write(t, store, leaf, opt)
 				for _, p := range check(doc) {
@@ -67,8 +71,11 @@ func FuzzPage(f *testing.F) {
 // Every message of a session is on its page once, at an address of its own, whatever
 // the tree looks like and whatever is wrong with the file.
 func TestEveryEntryIsOnThePageOnce(t *testing.T) {
-	entries, harmed := 0, 0
-	for seed := range uint64(120) {
+	entries, harmed, seeds := 0, 0, 120
+	if testing.Short() {
+		seeds = 24
+	}
+	for seed := range uint64(seeds) {
 		gen := sessiongen.Generate(seed, sessiongen.Options{WellFormed: seed%3 == 0})
 		data := gen.Bytes()
 		if seed%3 == 2 {
@@ -106,7 +113,7 @@ func TestEveryEntryIsOnThePageOnce(t *testing.T) {
 		}
 		_ = s.Close()
 	}
-	if entries < 5000 || harmed < 30 {
+	if entries < 40*seeds || harmed < seeds/4 {
 		t.Errorf("only %d entries and %d damaged files", entries, harmed)
 	}
 }
@@ -242,9 +249,13 @@ func TestMarkdown(t *testing.T) {
 
 // Texts that a slow reader of Markdown takes for ever with.
 func TestMarkdownEndsSoon(t *testing.T) {
+	size := 120 << 10
+	if testing.Short() {
+		size = 24 << 10
+	}
 	for _, s := range []string{"[", "![", "*a ", "**a_", "`", "<", "&", "|a", "> ", "- ", "1. ", "\\", "[a](", "a@b.", "http://", "~", "\t", "[x]: <", "<!--", "|\n|-", "* * ", "_a*b__", "]", "(", "```\n"} {
 		for _, unit := range []string{s, s + "\n"} {
-			text := strings.Repeat(unit, (120<<10)/len(unit))
+			text := strings.Repeat(unit, size/len(unit))
 			if len(s)%2 == 0 {
 				text = "<!--\n```\n-->\n" + text[:(16<<10)]
 			}

@@ -227,7 +227,11 @@ func TestIgnoreAsGit(t *testing.T) {
 	}
 	rng := newRandom(7)
 	differ := 0
-	for round := range 120 {
+	rounds := 120
+	if testing.Short() {
+		rounds = 20
+	}
+	for round := range rounds {
 		b := newBench(t)
 		for _, f := range files {
 			b.put(f, "")
