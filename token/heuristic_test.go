@@ -190,7 +190,7 @@ func TestMediaIsNotText(t *testing.T) {
 	var b bytes.Buffer
 	shot := image.NewNRGBA(image.Rect(0, 0, 1024, 768))
 	copy(shot.Pix, randomBytes(2, len(shot.Pix)))
-	if err := png.Encode(&b, shot); err != nil {
+	if err := (&png.Encoder{CompressionLevel: png.NoCompression}).Encode(&b, shot); err != nil {
 		t.Fatal(err)
 	}
 	data := base64.StdEncoding.EncodeToString(b.Bytes())

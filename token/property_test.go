@@ -94,7 +94,7 @@ func counters() []token.Counter {
 func TestReadingsAddUp(t *testing.T) {
 	sessions := 40
 	if testing.Short() {
-		sessions = 15
+		sessions = 5
 	}
 	var stats sessiongen.Stats
 	meters := []*token.Meter{

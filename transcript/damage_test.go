@@ -239,7 +239,10 @@ func edited(data, edits []byte) []byte {
 
 // Issue 11, defect 6: 1 MiB of newlines made Read panic.
 func TestBlankSources(t *testing.T) {
-	const mega = 1 << 20
+	mega := 1 << 20
+	if underRace {
+		mega >>= 3
+	}
 	bom := "\xef\xbb\xbf"
 	for name, s := range map[string]string{
 		"nothing": "", "newlines": strings.Repeat("\n", mega), "spaces": strings.Repeat(" ", mega), "NULs": strings.Repeat("\x00", mega),
@@ -282,7 +285,7 @@ func TestBlankBeforeSession(t *testing.T) {
 func TestExtremeSources(t *testing.T) {
 	mega := 1 << 20
 	if underRace {
-		mega >>= 3
+		mega >>= 5
 	}
 	deep := func(open, shut string, n int) string { return strings.Repeat(open, n) + strings.Repeat(shut, n) }
 	for name, s := range map[string]string{

@@ -98,7 +98,7 @@ func TestLossesAreNamed(t *testing.T) {
 // A line of 12 MB, with base64, NULs and a byte order mark around it, is read; of a
 // thousand such only one is in memory at a time, beside what is kept of it.
 func TestHugeLine(t *testing.T) {
-	huge := strings.Repeat("QUJD", 3<<20)
+	huge := strings.Repeat("QUJD", 1<<20)
 	line := func(id, parent, content string) string {
 		return fmt.Sprintf(`{"type":"user","uuid":%q,"parentUuid":%s,"sessionId":"s","timestamp":"2026-01-05T15:00:01Z","message":{"role":"user","content":%s}}`, id, parent, content)
 	}
