@@ -124,7 +124,11 @@ func compacted(t *testing.T, l ledger.Ledger) session.Item {
 func TestCumulative(t *testing.T) {
 	t.Parallel()
 	opt := ledger.Options{Cwd: cwd}
-	for seed := range uint64(120) {
+	seeds := 120
+	if testing.Short() {
+		seeds = 20
+	}
+	for seed := range uint64(seeds) {
 		r := rand.New(rand.NewPCG(seed, 7))
 		items := conversation(r, 60)
 		want, err := json.Marshal(ledger.Read(items, opt))

@@ -112,7 +112,11 @@ func TestFindFits(t *testing.T) {
 		}
 		return b.String()
 	}
-	for range 60 {
+	rounds := 60
+	if testing.Short() {
+		rounds = 12
+	}
+	for range rounds {
 		l := &log{}
 		for range rng.IntN(40) {
 			switch rng.IntN(3) {

@@ -324,6 +324,9 @@ not from a test
 // The rows of the table name tests and mutations that exist and belong together, and the
 // file of sentences names rows.
 func TestRowsAreSound(t *testing.T) {
+	if testing.Short() {
+		t.Skip("reads all code")
+	}
 	var out, errOut bytes.Buffer
 	if code := run(t.Context(), ".", []string{"-rows", "-check"}, &out, &errOut); code != 0 {
 		t.Errorf("exit status %d\n%s%s", code, &out, &errOut)

@@ -258,7 +258,11 @@ func naive(texts []string, words []string) []int {
 // term is in, and pages them without a gap.
 func TestFormula(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 1))
-	for round := range 40 {
+	rounds := 40
+	if testing.Short() {
+		rounds = 8
+	}
+	for round := range rounds {
 		var texts []string
 		for range r.IntN(400) + 1 {
 			var b strings.Builder
@@ -329,8 +333,11 @@ func generated(tb testing.TB, seed uint64, opt sessiongen.Options) (*jsonl.File,
 // they say; an index that grew answers as one that was made at once.
 func TestSearchRandomSessions(t *testing.T) {
 	ctx := context.Background()
-	found, grown, cjk := 0, 0, 0
-	for seed := range uint64(30) {
+	found, grown, cjk, seeds := 0, 0, 0, 30
+	if testing.Short() {
+		seeds = 6
+	}
+	for seed := range uint64(seeds) {
 		_, all := generated(t, seed, sessiongen.Options{Entries: 80, Odds: sessiongen.Odds{Emoji: 0.3, CJK: 0.3}})
 		live := session.NewMemory(session.Header{ID: "s", Version: session.Version}, all[:len(all)/2]...)
 		x := recall.New(live, nil)
@@ -410,7 +417,7 @@ func TestSearchRandomSessions(t *testing.T) {
 		}
 	}
 	t.Logf("%d entries found, %d by phrases of Chinese, Japanese or Korean; %d added to a live index", found, cjk, grown)
-	if found < 300 || cjk < 30 || grown < 500 {
+	if found < 10*seeds || cjk < seeds || grown < 16*seeds {
 		t.Error("too few cases")
 	}
 }
