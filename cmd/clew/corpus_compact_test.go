@@ -22,7 +22,8 @@ func TestCorpusCompact(t *testing.T) {
 		every = 1
 	}
 	if testing.Short() {
-		files = files[:min(len(files), 3)]
+		files = files[min(len(files)-1, 2):]
+		files = files[:min(len(files), 2)] // those before are larger
 	}
 	acted, fixed := 0, 0
 	for n, file := range files {

@@ -15,7 +15,7 @@ import (
 func TestCommandsOnDamage(t *testing.T) {
 	n := uint64(80)
 	if testing.Short() {
-		n = 20
+		n = 8
 	}
 	answered, refused := 0, 0
 	for seed := range n {

@@ -312,6 +312,9 @@ func TestOneCommandIsMade(t *testing.T) {
 // TestSeedsCommands: the commands of docs/seeds.md print what stands below them, and each
 // preset has one and is told of in the help.
 func TestSeedsCommands(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one command after the other, some of them for seconds")
+	}
 	page, err := os.ReadFile("../../docs/seeds.md")
 	if err != nil {
 		t.Fatal(err)

@@ -26,7 +26,7 @@ func TestPurgeAfterCompaction(t *testing.T) {
 		"shell":  `{"role":"bashExecution","command":"cat .env","output":%s,"exitCode":1,"cancelled":false,"truncated":false,"timestamp":1}`,
 	}
 	if testing.Short() {
-		secrets = secrets[:2]
+		secrets = secrets[1:2]
 	}
 	quoted, n := 0, 0
 	for _, kind := range slices.Sorted(maps.Keys(messages)) {

@@ -20,8 +20,11 @@ import (
 // to the leaf is never indented.
 func TestTreeIsWhatItDraws(t *testing.T) {
 	ctx := context.Background()
-	branched, cyclic, indented := 0, 0, 0
-	for seed := range uint64(60) {
+	branched, cyclic, indented, seeds := 0, 0, 0, 60
+	if testing.Short() {
+		seeds = 12
+	}
+	for seed := range uint64(seeds) {
 		opts := sessiongen.Options{}
 		opts.Odds.Branch = 0.15
 		opts.Odds.Cycle = 0.02
@@ -92,7 +95,7 @@ func TestTreeIsWhatItDraws(t *testing.T) {
 		}
 	}
 	t.Logf("%d branched trees, %d with cycles, %d indented rows", branched, cyclic, indented)
-	if branched < 100 || cyclic < 10 || indented < 1000 {
+	if branched < 100*seeds/60 || cyclic < 10*seeds/60 || indented < 1000*seeds/60 {
 		t.Error("too few of them to show anything")
 	}
 }
@@ -102,7 +105,7 @@ func TestTreeIsWhatItDraws(t *testing.T) {
 func TestDeepTree(t *testing.T) {
 	n := 200_000
 	if testing.Short() {
-		n = 20_000
+		n = 5_000
 	}
 	for _, shape := range []string{"chain", "comb"} {
 		if shape == "comb" {
